@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recognize
+
+import (
+	"context"
+	"strings"
+
+	"example.org/desktop-assistant/proto"
+)
+
+// Auto is the name that lets [Choose] decide.
+const Auto = "auto"
+
+// Choose picks the engine that [stt] engine names. Auto takes the first of the
+// engines, which come best first, that is ready now; since a better one may
+// appear later (a whisper-server that was still loading), ask again before each
+// utterance: it costs one probe of each engine up to the chosen one.
+//
+// The error holds a [proto.Error]: its text names why each engine cannot work,
+// its hint what to type for each. A named engine that is not ready is never
+// replaced by another.
+func Choose(ctx context.Context, name string, engines ...Engine) (Engine, error) {
+	if name != Auto {
+		return chooseNamed(ctx, name, engines)
+	}
+	var texts, hints []string
+	for _, engine := range engines {
+		err := engine.Ready(ctx)
+		if err == nil {
+			return engine, nil
+		}
+		problem := proto.AsError("", err)
+		texts = append(texts, engine.Name()+": "+problem.Text)
+		if problem.Hint != "" {
+			hints = append(hints, problem.Hint)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, proto.Errorf(proto.CodeUnavailable, "choose speech recogniser", "none is ready: %s", strings.Join(texts, "; ")).
+		WithHint("%s", strings.Join(hints, "; or "))
+}
+
+func chooseNamed(ctx context.Context, name string, engines []Engine) (Engine, error) {
+	known := []string{Auto}
+	for _, engine := range engines {
+		if engine.Name() == name {
+			if err := engine.Ready(ctx); err != nil {
+				return nil, err
+			}
+			return engine, nil
+		}
+		known = append(known, engine.Name())
+	}
+	return nil, proto.Errorf(proto.CodeInvalid, "choose speech recogniser", "unknown engine %q", name).
+		WithHint("set engine in [stt] to one of %s", strings.Join(known, ", "))
+}
