@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tool reads the files that describe tools.
+//
+// A tool is one TOML file, NAME.toml, in the tools folder. Whatever is wrong
+// with a file is a [Problem] with file, line and reason: an error keeps that
+// tool out, a warning does not, and neither touches the other tools.
+package tool
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"example.org/desktop-assistant/proto"
+)
+
+// Limits of a tool file, which the fields of [Tool] keep.
+const (
+	DefaultTimeout = 10 * time.Second
+	MaxTimeout     = 24 * time.Hour
+	DefaultOutput  = 2000   // runes of a result that the model gets
+	maxOutput      = 20_000 // what max_output may ask for
+	maxFile        = 256 << 10
+)
+
+// Tool is one tool as its file describes it. It is never changed after it was
+// loaded, so it may be shared between goroutines.
+type Tool struct {
+	Name        string              // the file's name without .toml
+	File        string              // the path it was read from
+	Description string              // for the model, never blank
+	Command     []string            // program and its arguments, with {param} in the arguments
+	Timeout     time.Duration       // above 0, at most MaxTimeout
+	Announce    map[string][]string // phrases by language, said while it runs
+	Sentences   map[string][]string // templates of local intents by language
+	Reply       map[string]string   // answer of an intent by language, with {output} and {param}
+	Params      []Param             // in the order of the file
+	External    bool                // may be offered to an external chat server
+	Confirm     string              // ConfirmNever or ConfirmVoice
+	Parallel    bool                // several calls of it may run at once
+	MaxOutput   int                 // runes of a result, 1 to 20000
+	Env         map[string]string   // added to the child's environment, wins over all else
+	InheritEnv  bool                // the child gets the whole environment of the runner
+}
+
+// Values of [Tool.Confirm].
+const (
+	ConfirmNever = "never"
+	ConfirmVoice = "voice"
+)
+
+// Param is one parameter of a tool.
+type Param struct {
+	Name        string
+	Type        string // a type of JSON Schema
+	Description string
+	Required    bool
+	Enum        []string       // the allowed values as text, nil for any
+	Pattern     *regexp.Regexp // matches the whole value, nil for any
+}
+
+// Param finds a parameter by its exact name.
+func (t *Tool) Param(name string) (Param, bool) {
+	for _, p := range t.Params {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Param{}, false
+}
+
+// Spec describes the tool to the other daemons.
+func (t *Tool) Spec() proto.ToolSpec {
+	return proto.ToolSpec{
+		Name: t.Name, Description: t.Description, Parameters: t.Schema(),
+		Announce: t.Announce, Sentences: t.Sentences, Reply: t.Reply,
+		TimeoutMS: t.Timeout.Milliseconds(),
+		External:  t.External, Confirm: t.Confirm, Parallel: t.Parallel,
+	}
+}
+
+// Problem is something wrong with a tool file or with the tools folder.
+type Problem struct {
+	File    string
+	Line    int    // counted from 1; 0 when the file as a whole is meant
+	Text    string // one lower-case line without full stop
+	Hint    string // what to do about it, may be empty
+	Warning bool   // the tool is loaded all the same
+}
+
+// String gives "FILE:LINE: text (hint)".
+func (p Problem) String() string {
+	s := p.File
+	if p.Line > 0 {
+		s += fmt.Sprintf(":%d", p.Line)
+	}
+	s += ": "
+	if p.Warning {
+		s += "warning: "
+	}
+	s += p.Text
+	if p.Hint != "" {
+		s += " (" + p.Hint + ")"
+	}
+	return s
+}
+
+// Set is what a tools folder held at one moment. Its zero value has no tools.
+type Set struct {
+	Dir      string    // absolute, where programs of tools are looked for first
+	Tools    []*Tool   // in the order of the file names
+	Problems []Problem // in the same order
+}
+
+// Find looks a tool up by its exact name.
+func (s Set) Find(name string) (*Tool, bool) {
+	for _, t := range s.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// Broken reports whether a file could not be used.
+func (s Set) Broken() bool {
+	for _, p := range s.Problems {
+		if !p.Warning {
+			return true
+		}
+	}
+	return false
+}
