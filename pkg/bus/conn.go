@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+
+	"example.org/desktop-assistant/proto"
+)
+
+// The files of the runtime folder that clients and busd agree on.
+const (
+	SocketName = "bus.sock"
+	CookieName = "bus.cookie"
+	// LocalUser is the user of every client on the socket; the cookie is its password.
+	LocalUser = "local"
+)
+
+const (
+	connectTimeout = 2 * time.Second
+	settleTime     = time.Second            // after a (re)connect, "no responders" may only mean "not yet"
+	outboxDelay    = 300 * time.Millisecond // after a reconnect, for the others' subscriptions to be back
+	outboxLimit    = 1024                   // events kept while the bus is away; the oldest go first
+	slowHandler    = 50 * time.Millisecond  // a handler above this is named in the log
+)
+
+// Options say who connects and where.
+type Options struct {
+	Service string // the daemon's name; also names the connection
+	Version string
+	Device  string       // token in every subject; "" = [proto.DefaultDevice]
+	Dir     string       // runtime folder with socket and cookie, for URL ""
+	URL     string       // "" = the socket in Dir; else nats:// or tls:// of an external server
+	Creds   string       // credentials file for URL
+	CA      string       // root certificates for URL
+	Log     *slog.Logger // required
+
+	// Dial, when set, replaces the transport: for tests without a socket.
+	Dial func() (net.Conn, error)
+}
+
+// Conn is one daemon's connection. It is safe for use by many goroutines.
+// Create it with [New], use it after [Conn.Open] or [Conn.Dial].
+type Conn struct {
+	opts     Options
+	instance string
+	nc       *nats.Conn
+	seq      atomic.Uint64
+
+	undecodable, unknown, dropped, reconnects atomic.Uint64
+	since                                     atomic.Int64 // Unix ns of the last (re)connect
+
+	mu      sync.Mutex
+	subs    map[*nats.Subscription]*Sub
+	outbox  []*nats.Msg
+	blamed  map[string]bool // peers already logged for undecodable messages
+	changed func(up bool)
+	flusher sync.WaitGroup
+	closing chan struct{}
+	once    sync.Once
+}
+
+// New makes a connection that is not yet open.
+func New(opts Options) *Conn {
+	if opts.Device == "" {
+		opts.Device = proto.DefaultDevice
+	}
+	return &Conn{
+		opts: opts, instance: nuid.Next(),
+		subs: map[*nats.Subscription]*Sub{}, blamed: map[string]bool{}, closing: make(chan struct{}),
+	}
+}
+
+// Open connects, and keeps trying for ever when the bus is not there yet: it
+// returns an error only for options that can never work. Subscriptions may be
+// made at once.
+func (c *Conn) Open(ctx context.Context) error {
+	return c.open(ctx, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
+}
+
+// Dial connects once, for a command line: an absent bus is an error with code
+// disconnected.
+func (c *Conn) Dial(ctx context.Context) error {
+	err := c.open(ctx, nats.MaxReconnects(-1))
+	if err == nil {
+		return nil
+	}
+	e := proto.Errorf(proto.CodeDisconnected, "connect to the bus", "%v", err)
+	if c.opts.URL == "" && (errors.Is(err, os.ErrNotExist) || errors.Is(err, nats.ErrNoServers)) {
+		e.Text = fmt.Sprintf("nothing answers at %s", c.socket())
+		return e.WithHint("start the assistant: desktop-assistant run")
+	}
+	return e.WithHint("look at it with: desktop-assistant status")
+}
+
+func (c *Conn) socket() string { return filepath.Join(c.opts.Dir, SocketName) }
+
+func (c *Conn) open(ctx context.Context, extra ...nats.Option) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	options, url, err := c.options()
+	if err != nil {
+		return err
+	}
+	nc, err := nats.Connect(url, append(options, extra...)...)
+	if err != nil {
+		return err
+	}
+	c.nc = nc
+	c.since.CompareAndSwap(0, time.Now().UnixNano())
+	return nil
+}
+
+func (c *Conn) options() ([]nats.Option, string, error) {
+	o := []nats.Option{
+		nats.Name(c.opts.Service + "/" + c.opts.Version),
+		nats.CustomInboxPrefix("_INBOX_" + inboxToken(c.opts.Service)),
+		nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(), nats.Timeout(connectTimeout),
+		nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(c.onError), nats.ConnectHandler(c.onConnect), nats.ReconnectHandler(c.onReconnect),
+		nats.DisconnectErrHandler(c.onDisconnect),
+	}
+	switch {
+	case c.opts.Dial != nil:
+		return append(o, nats.SetCustomDialer(dialFunc(c.opts.Dial)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()), "nats://127.0.0.1:4222", nil
+	case c.opts.URL == "":
+		dial := func() (net.Conn, error) { return net.DialTimeout("unix", c.socket(), connectTimeout) }
+		return append(o, nats.SetCustomDialer(dialFunc(dial)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers(),
+			nats.UserInfoHandler(c.userInfo)), "nats://127.0.0.1:4222", nil
+	case !strings.HasPrefix(c.opts.URL, "nats://") && !strings.HasPrefix(c.opts.URL, "tls://"):
+		return nil, "", proto.Errorf(proto.CodeInvalid, "connect to the bus", "bus.url %q begins with neither nats:// nor tls://", c.opts.URL)
+	}
+	if c.opts.Creds != "" {
+		o = append(o, nats.UserCredentials(c.opts.Creds))
+	}
+	if c.opts.CA != "" {
+		o = append(o, nats.RootCAs(c.opts.CA))
+	}
+	return o, c.opts.URL, nil
+}
+
+// userInfo reads the cookie anew for each connect, since busd may have made it
+// meanwhile. Without one the server refuses, and the client tries again.
+func (c *Conn) userInfo() (user, password string) {
+	cookie, err := os.ReadFile(filepath.Join(c.opts.Dir, CookieName))
+	if err != nil {
+		c.opts.Log.Debug("read bus cookie", "error", err)
+	}
+	return LocalUser, strings.TrimSpace(string(cookie))
+}
+
+func inboxToken(service string) string {
+	if proto.ValidToken(service) {
+		return service
+	}
+	return "client"
+}
+
+// dialFunc is a dialer that ignores the address: the client must not resolve
+// or wrap anything.
+type dialFunc func() (net.Conn, error)
+
+func (d dialFunc) Dial(_, _ string) (net.Conn, error) { return d() }
+func (d dialFunc) SkipTLSHandshake() bool             { return true }
+
+// Close ends the connection; what was published before is flushed for at most
+// a second. Closing twice is fine.
+func (c *Conn) Close() {
+	c.once.Do(func() {
+		close(c.closing)
+		if c.nc != nil {
+			if c.nc.IsConnected() {
+				_ = c.nc.FlushTimeout(time.Second) // best effort: the bus may be going too
+			}
+			c.nc.Close()
+		}
+	})
+	c.flusher.Wait()
+}
+
+// Device is the device token of this connection.
+func (c *Conn) Device() string { return c.opts.Device }
+
+// Service is the name this connection was opened with.
+func (c *Conn) Service() string { return c.opts.Service }
+
+// Instance names this process on the bus, for [Conn.Alive].
+func (c *Conn) Instance() string { return c.instance }
+
+// Connected says whether the bus answers now.
+func (c *Conn) Connected() bool { return c.nc != nil && c.nc.IsConnected() }
+
+// OnChange sets the function that is told when the bus goes (false) and comes
+// (true), also for the first time. Set it before Open; it must not block.
+func (c *Conn) OnChange(f func(up bool)) { c.changed = f }
+
+// Flush waits until the server has processed all that was sent.
+func (c *Conn) Flush(ctx context.Context) error {
+	if err := c.nc.FlushWithContext(ctx); err != nil {
+		return fmt.Errorf("flush bus: %w", err)
+	}
+	return nil
+}
+
+// Counts gives what was ignored or lost so far.
+func (c *Conn) Counts() proto.Counts {
+	return proto.Counts{
+		Undecodable: c.undecodable.Load(), Unknown: c.unknown.Load(),
+		Dropped: c.dropped.Load(), Reconnects: c.reconnects.Load(),
+	}
+}
+
+func (c *Conn) onConnect(*nats.Conn) { c.up() }
+
+func (c *Conn) onReconnect(*nats.Conn) {
+	c.reconnects.Add(1)
+	c.opts.Log.Info("bus is back")
+	c.up()
+}
+
+func (c *Conn) up() {
+	c.since.Store(time.Now().UnixNano())
+	if c.changed != nil {
+		c.changed(true)
+	}
+	c.flusher.Go(c.flushOutbox)
+}
+
+func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
+	select {
+	case <-c.closing:
+		return
+	default:
+	}
+	c.opts.Log.Warn("bus is gone, reconnecting", "error", err)
+	if c.changed != nil {
+		c.changed(false)
+	}
+}
+
+// onError is where slow consumers and permission errors arrive, and only here.
+func (c *Conn) onError(_ *nats.Conn, ns *nats.Subscription, err error) {
+	c.mu.Lock()
+	s := c.subs[ns]
+	c.mu.Unlock()
+	if s != nil && errors.Is(err, nats.ErrSlowConsumer) {
+		s.overflowed()
+		return
+	}
+	c.opts.Log.Error("bus error", "error", err)
+}
+
+// settling says that a missing responder may still be on its way.
+func (c *Conn) settling() bool {
+	return time.Since(time.Unix(0, c.since.Load())) < settleTime
+}

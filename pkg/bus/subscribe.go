@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"example.org/desktop-assistant/proto"
+)
+
+// Policy says what happens when a subscription's handler is too slow. There is
+// no default: each subscription names one, made by [Drop] or [Fail].
+type Policy struct {
+	limit  int // messages that may wait
+	bytes  int
+	failed func()
+}
+
+// Drop loses what does not fit into limit waiting messages, and counts it: for
+// frames and live events, where late is worthless.
+func Drop(limit int) Policy { return Policy{limit: limit, bytes: limit * 16 << 10} }
+
+// Fail calls failed when more than limit messages wait, once per episode: for
+// events, where a loss must not go unnoticed. What does not fit is lost and
+// counted; failed must not block.
+func Fail(limit int, failed func()) Policy {
+	return Policy{limit: limit, bytes: limit * 64 << 10, failed: failed}
+}
+
+// Sub is one subscription.
+type Sub struct {
+	c      *Conn
+	what   string
+	policy Policy
+	ns     *nats.Subscription
+	last   int // dropped so far, as the client counts; only in overflowed
+	mu     sync.Mutex
+}
+
+// Close ends the subscription; a handler that runs is not waited for.
+func (s *Sub) Close() {
+	s.c.mu.Lock()
+	delete(s.c.subs, s.ns)
+	s.c.mu.Unlock()
+	_ = s.ns.Unsubscribe() // an error means it is gone already
+}
+
+func (s *Sub) overflowed() {
+	s.mu.Lock()
+	n, err := s.ns.Dropped()
+	fresh := n - s.last
+	s.last = n
+	s.mu.Unlock()
+	if err == nil && fresh > 0 {
+		s.c.dropped.Add(uint64(fresh))
+	}
+	s.c.opts.Log.Warn("handler too slow, messages lost", "subscription", s.what, "lost", n)
+	if s.policy.failed != nil {
+		s.policy.failed()
+	}
+}
+
+// subscribe runs handle for each message, one at a time, in order.
+func (c *Conn) subscribe(subject, what string, p Policy, handle func(*nats.Msg)) (*Sub, error) {
+	if p.limit <= 0 {
+		return nil, proto.Errorf(proto.CodeInvalid, "subscribe to "+what, "the subscription names no policy")
+	}
+	s := &Sub{c: c, what: what, policy: p}
+	ns, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
+		start := time.Now()
+		handle(m)
+		if d := time.Since(start); d > slowHandler {
+			c.opts.Log.Warn("slow handler", "subscription", what, "subject", m.Subject, "took", d)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", what, err)
+	}
+	if err := ns.SetPendingLimits(p.limit, p.bytes); err != nil {
+		return nil, fmt.Errorf("limit %s: %w", what, err)
+	}
+	s.ns = ns
+	c.mu.Lock()
+	c.subs[ns] = s
+	c.mu.Unlock()
+	return s, nil
+}
+
+// EventHandler gets one event. It runs on the subscription's goroutine, so it
+// posts to whoever does the work and returns.
+type EventHandler func(ctx context.Context, env proto.Envelope, ev proto.Event)
+
+// Events subscribes to every event of a device ([proto.Any] for all devices),
+// or of the areas named ("speech", "utterance"), in the order of each source.
+// Undecodable messages are counted and logged once for each subject; events
+// of an unknown type are counted and not handed on.
+func (c *Conn) Events(ctx context.Context, dev string, p Policy, h EventHandler, areas ...string) (*Sub, error) {
+	return c.events(ctx, proto.EventsOf(dev), "events", p, h, areas)
+}
+
+// Live subscribes to the lossy events of a device.
+func (c *Conn) Live(ctx context.Context, dev string, p Policy, h EventHandler) (*Sub, error) {
+	return c.events(ctx, proto.LiveOf(dev), "live events", p, h, nil)
+}
+
+func (c *Conn) events(ctx context.Context, subject, what string, p Policy, h EventHandler, areas []string) (*Sub, error) {
+	if len(areas) > 0 {
+		what += " of " + strings.Join(areas, ", ")
+	}
+	return c.subscribe(subject, what, p, func(m *nats.Msg) {
+		env, ev, ok := c.decode(m.Subject, m.Data, areas)
+		if ok {
+			h(ctx, env, ev)
+		}
+	})
+}
+
+// decode reads an event of one of the areas; ok is false when there is nothing
+// to hand on.
+func (c *Conn) decode(subject string, data []byte, areas []string) (env proto.Envelope, ev proto.Event, ok bool) {
+	if len(areas) > 0 && !inAreas(subject, areas) {
+		return env, nil, false
+	}
+	env, ev, err := proto.DecodeEvent(data)
+	if err != nil {
+		c.blame(subject, err)
+		return env, nil, false
+	}
+	if _, unknown := ev.(proto.Unknown); unknown {
+		c.unknown.Add(1)
+		return env, nil, false
+	}
+	return env, ev, true
+}
+
+// inAreas compares the area token of an event subject (root, kind, device, area).
+func inAreas(subject string, areas []string) bool {
+	tokens := strings.SplitN(subject, ".", 5)
+	if len(tokens) < 4 {
+		return false
+	}
+	for _, a := range areas {
+		if tokens[3] == a {
+			return true
+		}
+	}
+	return false
+}
+
+// blame counts a message that cannot be read, and logs it once per subject.
+func (c *Conn) blame(subject string, err error) {
+	c.undecodable.Add(1)
+	c.mu.Lock()
+	known := c.blamed[subject]
+	if len(c.blamed) < 256 {
+		c.blamed[subject] = true
+	}
+	c.mu.Unlock()
+	if !known {
+		c.opts.Log.Warn("ignored a message that cannot be read", "subject", subject, "error", err)
+	}
+}
+
+// AudioHandler gets one message of a microphone stream; a.PCM is the handler's.
+type AudioHandler func(ctx context.Context, dev, stream string, a proto.Audio)
+
+// Audio subscribes to every microphone stream of a device, in order. A queue
+// group is never used here: it would split one utterance over two readers.
+func (c *Conn) Audio(ctx context.Context, dev string, p Policy, h AudioHandler) (*Sub, error) {
+	return c.subscribe(proto.AudioIn(dev, proto.Any), "audio", p, func(m *nats.Msg) {
+		a, err := proto.DecodeAudio(m.Header, m.Data)
+		if err != nil {
+			c.blame(m.Subject, err)
+			return
+		}
+		if tokens := strings.Split(m.Subject, "."); len(tokens) == 5 {
+			h(ctx, tokens[2], tokens[4], a)
+		}
+	})
+}
+
+// ToolCancels subscribes to the cancels of every tool call.
+func (c *Conn) ToolCancels(ctx context.Context, p Policy, h func(ctx context.Context, call string)) (*Sub, error) {
+	return c.subscribe(proto.ToolCancel(proto.Any), "tool cancels", p, func(m *nats.Msg) {
+		if call, ok := proto.CallOfCancel(m.Subject); ok {
+			h(ctx, call)
+		}
+	})
+}

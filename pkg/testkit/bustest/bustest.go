@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bustest gives tests a real in-process bus.
+package bustest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+)
+
+// Bus is a server without any listener, that ends with its test.
+type Bus struct {
+	t      testing.TB
+	server *server.Server
+}
+
+// New starts a bus.
+func New(t testing.TB) *Bus {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: false})
+	if err != nil {
+		t.Fatalf("make bus: %v", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the bus is not ready")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return &Bus{t, s}
+}
+
+// Dial is the transport for [bus.Options.Dial].
+func (b *Bus) Dial() (net.Conn, error) { return b.server.InProcessConn() }
+
+// Options are those of a daemon of the given name on this bus.
+func (b *Bus) Options(service string) bus.Options {
+	return bus.Options{Service: service, Version: "0.0.0-test", Dial: b.Dial, Log: Log(b.t)}
+}
+
+// Connect opens a connection that is closed with the test.
+func (b *Bus) Connect(service string) *bus.Conn {
+	b.t.Helper()
+	c := bus.New(b.Options(service))
+	if err := c.Open(b.t.Context()); err != nil {
+		b.t.Fatalf("open bus: %v", err)
+	}
+	b.t.Cleanup(c.Close)
+	return c
+}
+
+// Log is a logger that writes to the test's log until the test ends.
+func Log(t testing.TB) *slog.Logger {
+	w := &testWriter{t: t}
+	t.Cleanup(w.close)
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+type testWriter struct {
+	mu   sync.Mutex
+	t    testing.TB
+	done bool
+}
+
+func (w *testWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.done {
+		w.t.Log(string(p[:max(0, len(p)-1)]))
+	}
+	return len(p), nil
+}
+
+func (w *testWriter) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = true
+}
+
+// Seen is one event with its envelope.
+type Seen struct {
+	proto.Envelope
+	Event proto.Event
+}
+
+// Watcher collects every event of every device, live ones too.
+type Watcher struct {
+	t    testing.TB
+	seen chan Seen
+	mu   sync.Mutex
+	all  []Seen
+}
+
+// Watch begins to collect.
+func (b *Bus) Watch() *Watcher {
+	b.t.Helper()
+	w := &Watcher{t: b.t, seen: make(chan Seen, 4096)}
+	c := b.Connect("watcher")
+	add := func(_ context.Context, env proto.Envelope, ev proto.Event) {
+		s := Seen{env, ev}
+		w.mu.Lock()
+		w.all = append(w.all, s)
+		w.mu.Unlock()
+		select {
+		case w.seen <- s:
+		default:
+			w.t.Error("the watcher is full")
+		}
+	}
+	lost := func() { b.t.Error("the watcher lost events") }
+	if _, err := c.Events(b.t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
+		b.t.Fatalf("watch events: %v", err)
+	}
+	if _, err := c.Live(b.t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
+		b.t.Fatalf("watch live events: %v", err)
+	}
+	if err := c.Flush(b.t.Context()); err != nil {
+		b.t.Fatalf("watch events: %v", err)
+	}
+	return w
+}
+
+// All gives what was seen so far, in order.
+func (w *Watcher) All() []Seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Seen(nil), w.all...)
+}
+
+// waitLimit is far above what any event takes: only a missing one reaches it.
+const waitLimit = 30 * time.Second
+
+// Expect waits for the next event of type E for which ok (nil = any) holds,
+// and passes over the others.
+func Expect[E proto.Event](w *Watcher, ok func(Seen, E) bool) (E, Seen) {
+	w.t.Helper()
+	limit := time.NewTimer(waitLimit)
+	defer limit.Stop()
+	var passed []string
+	for {
+		select {
+		case s := <-w.seen:
+			if e, is := s.Event.(E); is && (ok == nil || ok(s, e)) {
+				return e, s
+			}
+			passed = append(passed, fmt.Sprintf("%s %s", s.Type, s.Data))
+		case <-limit.C:
+			var e E
+			w.t.Fatalf("no %s came; passed: %v", e.EventType(), passed)
+			return e, Seen{}
+		}
+	}
+}

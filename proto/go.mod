@@ -1,0 +1,3 @@
+module example.org/desktop-assistant/proto
+
+go 1.26.5
