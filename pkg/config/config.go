@@ -17,9 +17,9 @@ type Config struct {
 	Card          string            `toml:"card"`           // sound card of the mute switch, as ALSA names it; counts only when written, see MicGates
 	LLM           string            `toml:"llm"`            // base address of the chat server, up to and with /v1
 	System        string            `toml:"system"`         // first message to the model
-	ToolRounds    int               `toml:"tool_rounds"`    // rounds of tool calls before an answer is forced, 0 to 20
+	ToolRounds    int               `toml:"tool_rounds"`    // rounds of tool calls before an answer is forced, 0 to 100
 	SkillsEnabled bool              `toml:"skills_enabled"` // whether skills are offered at all
-	SkillsDir     string            `toml:"skills_dir"`     // folder of the skills, may begin with ~/; see SkillsPath
+	SkillsDir     string            `toml:"skills_dir"`     // folder of the skills, may begin with ~/; see Config.SkillsPath
 	Intents       string            `toml:"intents"`        // one of the Intents constants
 	Model         Model             `toml:"model"`
 	Session       Session           `toml:"session"`
@@ -105,7 +105,7 @@ type Wyoming struct {
 // Whisper is the whisper-server that is used or started.
 type Whisper struct {
 	URL    string `toml:"url"`    // of a running server; empty: one is looked for or started at Port
-	Model  string `toml:"model"`  // file; empty: looked for, see FindWhisper
+	Model  string `toml:"model"`  // file; empty: looked for, see Config.FindModel
 	Device int    `toml:"device"` // number of the graphics device
 	Port   int    `toml:"port"`   // loopback port of the server, 1 to 65535
 }
@@ -131,8 +131,8 @@ type SpeechHTTP struct {
 
 // Kokoro is the synthesiser model run by ttsd itself.
 type Kokoro struct {
-	Model   string `toml:"model"`   // file; empty: looked for, see FindKokoro
-	Voices  string `toml:"voices"`  // file; empty: looked for, see FindKokoro
+	Model   string `toml:"model"`   // file; empty: looked for, see Config.FindModel
+	Voices  string `toml:"voices"`  // file; empty: looked for, see Config.FindModel
 	Runtime string `toml:"runtime"` // the onnxruntime library; empty: looked for
 	Threads int    `toml:"threads"` // 0 = physical cores
 }
@@ -146,7 +146,7 @@ type Voice struct {
 // Tools is how tools are found and run.
 type Tools struct {
 	MaxParallel int    `toml:"max_parallel"` // tool calls at the same time, 1 to 64
-	Dir         string `toml:"dir"`          // empty: tools beside the file; see Config.ToolsDir
+	Dir         string `toml:"dir"`          // empty: tools in the configuration folder; see Config.ToolsDir
 }
 
 // NativeTools switches the built-in tools, all of them off by default.
