@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package speech turns the streamed text of an answer into what is said.
+//
+// A Splitter cuts a stream into sentences as soon as each is certain, Spoken
+// turns one of them from shown Markdown into words for a voice, and Language
+// says which of the configured languages it is in. Everything here is pure:
+// no files, no clock, no goroutines. The rules and their measurements are in
+// the project's notes on spoken text; the word lists in lang/ are our own.
+package speech
