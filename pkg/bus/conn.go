@@ -59,6 +59,7 @@ type Conn struct {
 	instance string
 	nc       *nats.Conn
 	seq      atomic.Uint64
+	opened   atomic.Bool
 
 	undecodable, unknown, dropped, reconnects atomic.Uint64
 	since                                     atomic.Int64 // Unix ns of the last (re)connect
@@ -121,7 +122,11 @@ func (c *Conn) open(ctx context.Context, extra ...nats.Option) error {
 		return err
 	}
 	c.nc = nc
+	c.opened.Store(true)
 	c.since.CompareAndSwap(0, time.Now().UnixNano())
+	if nc.IsConnected() && c.changed != nil { // the connect handler may have run too early to publish
+		c.changed(true)
+	}
 	return nil
 }
 
@@ -208,6 +213,10 @@ func (c *Conn) Connected() bool { return c.nc != nil && c.nc.IsConnected() }
 // OnChange sets the function that is told when the bus goes (false) and comes
 // (true), also for the first time. Set it before Open; it must not block.
 func (c *Conn) OnChange(f func(up bool)) { c.changed = f }
+
+// Opened says whether [Conn.Open] or [Conn.Dial] succeeded, whether or not the
+// bus answers now.
+func (c *Conn) Opened() bool { return c.opened.Load() }
 
 // Flush waits until the server has processed all that was sent.
 func (c *Conn) Flush(ctx context.Context) error {
