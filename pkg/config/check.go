@@ -35,7 +35,7 @@ type checker []finding
 
 func (c Config) check() []finding {
 	var k checker
-	k.web("llm", c.LLM)
+	k.web("llm", c.LLM, "http://localhost:8181/v1")
 	k.within("tool_rounds", c.ToolRounds, 0, 100)
 	k.path("skills_dir", c.SkillsDir)
 	if c.SkillsDir == "" {
@@ -89,12 +89,12 @@ func (k *checker) stt(s STT, w Whisper) {
 	k.oneOf("stt.engine", s.Engine, Auto, EngineWhisper, EngineOpenAI, EngineWyoming, EnginePocketsphinx)
 	k.oneOf("stt.speculate", s.Speculate, Auto, On, Off)
 	k.span("stt.deadline_s", s.DeadlineS)
-	k.optionalWeb("stt.openai.url", s.OpenAI.URL)
+	k.optionalWeb("stt.openai.url", s.OpenAI.URL, "http://localhost:8000/v1")
 	k.variable("stt.openai.api_key_env", s.OpenAI.APIKeyEnv)
-	k.address("stt.wyoming.uri", s.Wyoming.URI, "tcp://example.org:10300", "tcp", "unix")
+	k.optional("stt.wyoming.uri", s.Wyoming.URI, "tcp://example.org:10300", "tcp", "unix")
 	k.needs("stt.engine", s.Engine, EngineOpenAI, "stt.openai.url", s.OpenAI.URL)
 	k.needs("stt.engine", s.Engine, EngineWyoming, "stt.wyoming.uri", s.Wyoming.URI)
-	k.optionalWeb("whisper.url", w.URL)
+	k.optionalWeb("whisper.url", w.URL, "http://localhost:8182")
 	k.path("whisper.model", w.Model)
 	k.within("whisper.device", w.Device, 0, 255)
 	k.within("whisper.port", w.Port, 1, 65535)
@@ -107,7 +107,7 @@ func (k *checker) tts(t TTS, kokoro Kokoro) {
 	k.between("tts.duck", t.Duck, 0, 1)
 	k.within("tts.announce_after_ms", t.AnnounceAfterMS, 0, 60000)
 	k.within("tts.cache_mb", t.CacheMB, 0, 4096)
-	k.optionalWeb("tts.http.url", t.HTTP.URL)
+	k.optionalWeb("tts.http.url", t.HTTP.URL, "http://localhost:8880/v1")
 	k.needs("tts.engine", t.Engine, EngineHTTP, "tts.http.url", t.HTTP.URL)
 	k.path("kokoro.model", kokoro.Model)
 	k.path("kokoro.voices", kokoro.Voices)
@@ -138,7 +138,7 @@ func (k *checker) voices(voices map[string]Voice) {
 func (k *checker) native(n NativeTools) {
 	const mib = 1 << 20
 	k.within("native_tools.call_limit", n.CallLimit, 1, 5)
-	k.optionalWeb("native_tools.search_endpoint", n.SearchEndpoint)
+	k.optionalWeb("native_tools.search_endpoint", n.SearchEndpoint, "https://search.example.org")
 	k.within("native_tools.limits.request_bytes", n.Limits.RequestBytes, 1, mib)
 	k.within("native_tools.limits.response_bytes", n.Limits.ResponseBytes, 1, 16*mib)
 	k.within("native_tools.limits.read_bytes", n.Limits.ReadBytes, 1, 16*mib)
@@ -148,11 +148,11 @@ func (k *checker) native(n NativeTools) {
 }
 
 func (k *checker) bus(b Bus) {
-	k.address("bus.url", b.URL, "tls://example.org:4222", "unix", "nats", "tls", "ws", "wss")
-	k.address("bus.leaf", b.Leaf, "tls://example.org:7422", "nats-leaf", "nats", "tls", "ws", "wss")
-	k.device("bus.device", b.Device)
+	k.optional("bus.url", b.URL, "tls://example.org:4222", "unix", "nats", "tls", "ws", "wss")
+	k.optional("bus.leaf", b.Leaf, "tls://example.org:7422", "nats-leaf", "nats", "tls", "ws", "wss")
+	k.device("bus.device", "bus.device must be a name", b.Device)
 	for i, dev := range b.Serve {
-		k.device(elementName("bus.serve", i), dev)
+		k.device(elementName("bus.serve", i), "bus.serve must hold only names", dev)
 	}
 	k.within("bus.cli_port", b.CLIPort, 0, 65535)
 	k.path("bus.creds", b.Creds)
@@ -173,7 +173,7 @@ func (k *checker) bus(b Bus) {
 }
 
 func (k *checker) telemetry(t Telemetry) {
-	k.optionalWeb("telemetry.otlp", t.OTLP)
+	k.optionalWeb("telemetry.otlp", t.OTLP, "http://localhost:4318")
 	host, _, _ := net.SplitHostPort(t.Metrics)
 	if t.Metrics != "" && !(isHostPort(t.Metrics) && isLoopback(host)) {
 		k.add("telemetry.metrics", `metrics = "127.0.0.1:9464"`, "telemetry.metrics must be a loopback address with a port")
@@ -228,17 +228,21 @@ func (k *checker) choice(name, sentence, value string, allowed ...string) {
 	if slices.Contains(allowed, value) {
 		return
 	}
-	quoted := make([]string, len(allowed))
-	for i, a := range allowed {
-		quoted[i] = strconv.Quote(a)
-	}
-	last := len(quoted) - 1
-	list := strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 	hint := ""
 	if best := nearest(value, allowed); best != "" {
 		hint = fmt.Sprintf("did you mean %q?", best)
 	}
-	k.add(name, hint, "%s %s, not %q", sentence, list, value)
+	k.add(name, hint, "%s %s, not %q", sentence, alternatives(allowed, "%q"), value)
+}
+
+// alternatives lists words, each printed with format, as "a, b or c".
+func alternatives(words []string, format string) string {
+	printed := make([]string, len(words))
+	for i, w := range words {
+		printed[i] = fmt.Sprintf(format, w)
+	}
+	last := len(printed) - 1
+	return strings.Join(printed[:last], ", ") + " or " + printed[last]
 }
 
 // needs reports a choice that cannot work without another key.
@@ -261,7 +265,8 @@ func cutLast(name string) (table, key string) {
 // path refuses a relative path, which every daemon would read from another place.
 func (k *checker) path(name, value string) {
 	if value != "" && value != "~" && !strings.HasPrefix(value, "~/") && !filepath.IsAbs(value) {
-		k.add(name, "daemons have no folder of their own to start from", "%s must begin with / or ~/", name)
+		_, key := cutLast(name)
+		k.add(name, fmt.Sprintf("write the whole path, like %s = %q", key, "~/"+filepath.Base(value)), "%s must begin with / or ~/", name)
 	}
 }
 
@@ -275,31 +280,29 @@ func (k *checker) variable(name, value string) {
 	}
 }
 
-func (k *checker) device(name, value string) {
+func (k *checker) device(name, sentence, value string) {
 	if !proto.ValidToken(value) {
-		k.add(name, "", "%s must be a name of 1 to 64 letters, digits, _ or -", strings.TrimRight(name, "[]0123456789"))
+		k.add(name, "such as \"kitchen\" or \"desk-2\"", "%s of 1 to 64 letters, digits, _ or -", sentence)
 	}
 }
 
-func (k *checker) web(name, value string) {
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || !validPort(u) {
-		_, key := cutLast(name)
-		k.add(name, fmt.Sprintf("%s = \"http://localhost:8181/v1\"", key), "%s must be an address that begins with http:// or https://", name)
-	}
+func (k *checker) web(name, value, example string) {
+	k.address(name, value, example, "http", "https")
 }
 
-func (k *checker) optionalWeb(name, value string) {
+func (k *checker) optionalWeb(name, value, example string) {
+	k.optional(name, value, example, "http", "https")
+}
+
+func (k *checker) optional(name, value, example string, schemes ...string) {
 	if value != "" {
-		k.web(name, value)
+		k.address(name, value, example, schemes...)
 	}
 }
 
-// address checks an optional address with one of the schemes.
+// address wants an address with one of the schemes. It is not printed, since a
+// password may be in it.
 func (k *checker) address(name, value, example string, schemes ...string) {
-	if value == "" {
-		return
-	}
 	u, err := url.Parse(value)
 	ok := err == nil && slices.Contains(schemes, u.Scheme) && validPort(u)
 	if ok && u.Scheme == "unix" {
@@ -309,7 +312,7 @@ func (k *checker) address(name, value, example string, schemes ...string) {
 	}
 	if !ok {
 		_, key := cutLast(name)
-		k.add(name, fmt.Sprintf("%s = %q", key, example), "%s must be an address that begins with %s", name, strings.Join(schemes, "://, ")+"://")
+		k.add(name, fmt.Sprintf("%s = %q", key, example), "%s must be an address that begins with %s", name, alternatives(schemes, "%s://"))
 	}
 }
 

@@ -47,7 +47,7 @@ func parseTree(data []byte) (*node, error) {
 	if err := toml.Unmarshal(data, &ignored); err != nil {
 		return nil, syntaxError(data, err)
 	}
-	b := &builder{data: data, root: &node{kind: unstable.Table}}
+	b := &builder{root: &node{kind: unstable.Table}, reached: place{data: data, at: position{1, 1}}}
 	b.parser.Reset(data)
 	table := b.root
 	for b.parser.NextExpression() {
@@ -78,7 +78,8 @@ func syntaxError(data []byte, err error) error {
 	var d *toml.DecodeError
 	if errors.As(err, &d) {
 		line, col := d.Position()
-		at := toPosition(data, offsetOf(data, line)+col-1)
+		start := place{data: data, at: position{1, 1}}
+		at := start.position(offsetOf(data, line) + col - 1)
 		e.Line, e.Col = at.line, at.col
 	}
 	return e
@@ -87,9 +88,9 @@ func syntaxError(data []byte, err error) error {
 // builder turns the expressions of a document that is known to be valid into
 // a tree.
 type builder struct {
-	parser unstable.Parser
-	data   []byte
-	root   *node
+	parser  unstable.Parser
+	root    *node
+	reached place // of the last node, from where the next is a few bytes away
 }
 
 // descend follows a key from a table, making the tables that are not there
@@ -105,7 +106,7 @@ func (b *builder) descend(from *node, parts unstable.Iterator) *node {
 		key := string(part.Data)
 		next := n.child(key)
 		if next == nil {
-			next = &node{key: key, kind: unstable.Table, at: toPosition(b.data, int(part.Raw.Offset))}
+			next = &node{key: key, kind: unstable.Table, at: b.reached.position(int(part.Raw.Offset))}
 			n.kids = append(n.kids, next)
 		}
 		n = next
@@ -130,7 +131,7 @@ func (b *builder) value(n *node, v *unstable.Node) {
 		for it := v.Children(); it.Next(); {
 			elem := &node{at: n.at}
 			if raw := it.Node().Raw; raw.Length > 0 {
-				elem.at = toPosition(b.data, int(raw.Offset))
+				elem.at = b.reached.position(int(raw.Offset))
 			}
 			b.value(elem, it.Node())
 			n.kids = append(n.kids, elem)
@@ -140,15 +141,28 @@ func (b *builder) value(n *node, v *unstable.Node) {
 	}
 }
 
-// toPosition converts a byte offset.
-func toPosition(data []byte, offset int) position {
-	offset = max(0, min(offset, len(data)))
-	before := data[:offset]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return position{
-		line: bytes.Count(before, []byte{'\n'}) + 1,
-		col:  utf8.RuneCount(before[start:]) + 1,
+// place walks over a document and counts lines and columns.
+type place struct {
+	data   []byte
+	offset int
+	at     position
+}
+
+// position moves to a byte offset and returns what it is as a position. Going
+// on from the last one keeps a long file from costing its length squared.
+func (p *place) position(offset int) position {
+	if offset < p.offset {
+		p.offset, p.at = 0, position{1, 1}
 	}
+	for p.offset < min(offset, len(p.data)) {
+		r, size := utf8.DecodeRune(p.data[p.offset:])
+		p.offset += size
+		p.at.col++
+		if r == '\n' {
+			p.at = position{p.at.line + 1, 1}
+		}
+	}
+	return p.at
 }
 
 // offsetOf returns where a line, counted from 1, begins.
