@@ -38,6 +38,9 @@ var (
 // what can be used and names the rest in Set.Problems; a folder that cannot be
 // read is a problem too.
 func LoadDir(dir string) Set {
+	if dir == "" { // it must not become the working directory
+		return Set{Problems: []Problem{{File: "tools", Text: "no tools folder is set"}}}
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return Set{Dir: dir, Problems: []Problem{{File: dir, Text: reason(err)}}}
@@ -317,8 +320,8 @@ func (d *document) readEnv(t *Tool) {
 func (d *document) readSpeech(t *Tool) {
 	t.Announce = d.readPhrases("announce")
 	t.Sentences = d.readPhrases("sentences")
-	for language, list := range t.Sentences {
-		for i, sentence := range list {
+	for _, language := range d.keys("sentences") {
+		for i, sentence := range t.Sentences[language] {
 			d.declared(t, sentence, "", "sentences", language, fmt.Sprint(i))
 		}
 	}

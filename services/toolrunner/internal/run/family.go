@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// family knows the child processes of this process and finds those that left
+// the process group of their call.
+//
+// This process is a subreaper: when a process dies, its children become ours,
+// on the main thread. So everything that a call left behind is, or hangs below,
+// a direct child of ours that os/exec did not start, and only such children are
+// ever killed: their numbers cannot be reused before we reap them. Killing one
+// brings its own children up, until none is left.
+//
+// No other code of the process may start a child except through start, or the
+// family takes it for an orphan.
+type family struct {
+	mu      sync.Mutex
+	leaders map[int]*exec.Cmd // started by os/exec, reaped by it alone
+	calls   map[string]birth  // running calls by marker
+}
+
+// birth of a call's first process.
+type birth struct {
+	group int    // its process group
+	ticks uint64 // when it started, in clock ticks since boot
+}
+
+func newFamily() (*family, error) {
+	f := &family{leaders: map[int]*exec.Cmd{}, calls: map[string]birth{}}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return f, fmt.Errorf("become subreaper: %w", err)
+	}
+	_, err := children()
+	return f, err
+}
+
+// start starts the first process of a call. The lock keeps it from being taken
+// for an orphan before it is known.
+func (f *family) start(cmd *exec.Cmd, call string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	pid := cmd.Process.Pid
+	f.leaders[pid] = cmd
+	status, _ := readStatus(pid) // it is not reaped yet, so there is one
+	f.calls[call] = birth{group: pid, ticks: status.ticks}
+	return nil
+}
+
+// forget is called after the first process was reaped.
+func (f *family) forget(cmd *exec.Cmd, call string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.leaders[cmd.Process.Pid] == cmd {
+		delete(f.leaders, cmd.Process.Pid)
+	}
+	delete(f.calls, call)
+}
+
+// clear kills and reaps what a call left behind. Its first process must be
+// dead and not yet reaped. It gives up after the limit and returns how many
+// processes could not be ended.
+func (f *family) clear(call string, limit time.Duration) int {
+	deadline := time.Now().Add(limit)
+	pause := 100 * time.Microsecond
+	for {
+		left := f.sweep(call)
+		if left == 0 || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(pause) // the kernel tells nobody when a group is gone
+		pause = min(2*pause, 10*time.Millisecond)
+	}
+}
+
+// sweep reaps dead orphans, kills living ones of the call ("" for none) and
+// returns how many of its own it saw alive.
+func (f *family) sweep(call string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	pids, err := children()
+	if err != nil {
+		return 0
+	}
+	left := 0
+	for _, pid := range pids {
+		if f.leaders[pid] != nil {
+			continue
+		}
+		status, ok := readStatus(pid)
+		switch {
+		case !ok:
+		case status.state == 'Z':
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		case call != "" && f.owner(pid, status) == call:
+			_ = unix.Kill(pid, unix.SIGKILL)
+			left++
+		}
+	}
+	return left
+}
+
+// owner names the running call that an orphan belongs to, "" when that cannot
+// be told now: by its process group, by the marker in its environment, else by
+// its age. One that dropped its environment belongs to whichever calls ran when
+// it started, and the last of them to end finds it.
+func (f *family) owner(pid int, status status) string {
+	for call, b := range f.calls {
+		if b.group == status.group {
+			return call
+		}
+	}
+	if call := markerOf(pid); call != "" {
+		if _, running := f.calls[call]; running {
+			return call
+		}
+	}
+	owner, candidates := "", 0
+	for call, b := range f.calls {
+		if b.ticks <= status.ticks {
+			owner = call
+			candidates++
+		}
+	}
+	if candidates == 1 {
+		return owner
+	}
+	return ""
+}
+
+// children lists the children of the main thread, to which the kernel gives
+// orphans. Children that os/exec started from other threads are not among them
+// as a rule.
+func children() ([]int, error) {
+	self := strconv.Itoa(os.Getpid())
+	data, err := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
+	if err != nil {
+		return nil, fmt.Errorf("list children: %w", err)
+	}
+	var pids []int
+	for field := range strings.FieldsSeq(string(data)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, fmt.Errorf("list children: %w", err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// status is what /proc/PID/stat says, by proc_pid_stat(5).
+type status struct {
+	state byte
+	group int
+	ticks uint64
+}
+
+func readStatus(pid int) (status, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return status{}, false
+	}
+	// The name in parentheses may hold anything, so count from its end.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 20 {
+		return status{}, false
+	}
+	group, err1 := strconv.Atoi(fields[2])
+	ticks, err2 := strconv.ParseUint(fields[19], 10, 64)
+	return status{state: fields[0][0], group: group, ticks: ticks}, err1 == nil && err2 == nil
+}
+
+// markerOf is the call in a process's environment, "" when there is none or it
+// may not be read.
+func markerOf(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for pair := range bytes.SplitSeq(data, []byte{0}) {
+		if value, ok := bytes.CutPrefix(pair, []byte(marker+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/tool"
+)
+
+const (
+	// killLimit bounds the wait for processes that were killed. Only one that
+	// hangs in the kernel, or that changed its user, takes longer.
+	killLimit = 2 * time.Second
+	// pipeLimit bounds the wait for output after everything was killed: a
+	// process out of our reach may still hold the pipe.
+	pipeLimit = 500 * time.Millisecond
+	// reapEvery is how often orphans of a long call are reaped.
+	reapEvery = time.Second
+)
+
+// ending is why the wait for a process ended.
+type ending int
+
+const (
+	endExit ending = iota
+	endTimeout
+	endCancel
+)
+
+// execute runs one call and returns when its whole process tree is gone.
+func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, dir string, timeout time.Duration) Result {
+	vars := r.config.environment(t)
+	program, err := lookup(t.Command[0], dir, vars["PATH"])
+	if err != nil {
+		return cannotRun(t, err.Error())
+	}
+	call := rand.Text()
+	vars[marker] = call
+	stdout, stderr := newHead(t.MaxOutput), newLastLine(t.MaxOutput)
+	cmd := &exec.Cmd{
+		Path: program, Args: t.Argv(a), Env: pairs(vars), Stdout: stdout, Stderr: stderr, WaitDelay: pipeLimit,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	}
+	// The signal at our death goes out when the thread that started the child
+	// ends, so this one is kept until the child is gone.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := r.family.start(cmd, call); err != nil {
+		return cannotRun(t, startReason(program, err))
+	}
+	exited := make(chan struct{})
+	go awaitExit(cmd.Process.Pid, exited)
+	end := r.await(ctx, exited, timeout)
+	// Until it is reaped, nobody else can get the leader's number as group.
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	if !within(exited, killLimit) {
+		r.abandon(cmd, call, exited)
+		return endedBy(end, t, stdout, stderr, nil)
+	}
+	if left := r.family.clear(call, killLimit); left > 0 {
+		r.config.Log.Warn("processes of a tool could not be ended", "tool", t.Name, "count", left)
+	}
+	err = cmd.Wait()
+	r.family.forget(cmd, call)
+	return endedBy(end, t, stdout, stderr, err)
+}
+
+// awaitExit closes exited when the process is dead, without reaping it.
+func awaitExit(pid int, exited chan<- struct{}) {
+	defer close(exited)
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+}
+
+func (r *Runner) await(ctx context.Context, exited <-chan struct{}, timeout time.Duration) ending {
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	reap := time.NewTicker(reapEvery)
+	defer reap.Stop()
+	for {
+		select {
+		case <-exited:
+			return endExit
+		case <-deadline.C:
+			return endTimeout
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return endTimeout
+			}
+			return endCancel
+		case <-reap.C:
+			r.family.sweep("")
+		}
+	}
+}
+
+func within(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// abandon leaves a process that does not die to a goroutine that [Runner.Close]
+// waits for.
+func (r *Runner) abandon(cmd *exec.Cmd, call string, exited <-chan struct{}) {
+	r.config.Log.Warn("a tool's process does not die", "pid", cmd.Process.Pid)
+	done := make(chan struct{})
+	r.mu.Lock()
+	r.late = append(r.late, done)
+	r.mu.Unlock()
+	go func() {
+		defer close(done)
+		<-exited
+		r.family.clear(call, killLimit)
+		_ = cmd.Wait() // the answer was given long ago
+		r.family.forget(cmd, call)
+	}()
+}
+
+// endedBy makes the result. After endExit the process was waited for.
+func endedBy(end ending, t *tool.Tool, stdout *head, stderr *lastLine, err error) Result {
+	switch end {
+	case endTimeout:
+		return failure(t, proto.KindTimeout, "timed out")
+	case endCancel:
+		return failure(t, proto.KindCancelled, "cancelled")
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return Result{OK: true, Text: stdout.text()}
+	case !errors.As(err, &exit):
+		return failure(t, proto.KindFailed, "its output could not be read")
+	}
+	if line := stderr.text(); line != "" {
+		return failure(t, proto.KindFailed, line)
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return failure(t, proto.KindFailed, "ended by signal "+strconv.Itoa(int(status.Signal())))
+	}
+	return failure(t, proto.KindFailed, "exit status "+strconv.Itoa(exit.ExitCode()))
+}
+
+func cannotRun(t *tool.Tool, reason string) Result {
+	return failure(t, proto.KindCannotRun, "cannot run "+t.Command[0]+": "+reason)
+}
+
+func failure(t *tool.Tool, kind, text string) Result {
+	return Result{Kind: kind, Text: clean("error: "+text, t.MaxOutput)}
+}
