@@ -29,6 +29,21 @@ const (
 	LocalUser = "local"
 )
 
+// pathLimit is what fits into the address of a Unix socket with its closing
+// zero (sun_path in unix(7)).
+const pathLimit = 107
+
+// SocketPath gives the bus's socket in the runtime folder dir. A path that no
+// socket can have is an error with code invalid.
+func SocketPath(dir string) (string, error) {
+	path := filepath.Join(dir, SocketName)
+	if len(path) > pathLimit {
+		return "", proto.Errorf(proto.CodeInvalid, "find the bus socket", "the path %s has %d bytes, a socket can have %d", path, len(path), pathLimit).
+			WithHint("choose a shorter folder: XDG_RUNTIME_DIR=/run/user/$(id -u)")
+	}
+	return path, nil
+}
+
 const (
 	connectTimeout = 2 * time.Second
 	settleTime     = time.Second            // after a (re)connect, "no responders" may only mean "not yet"
@@ -48,7 +63,8 @@ type Options struct {
 	CA      string       // root certificates for URL
 	Log     *slog.Logger // required
 
-	// Dial, when set, replaces the transport: for tests without a socket.
+	// Dial, when set, replaces the socket: for tests, and for busd inside its
+	// own process. With Dir "" it sends no cookie.
 	Dial func() (net.Conn, error)
 }
 
@@ -101,13 +117,11 @@ func (c *Conn) Dial(ctx context.Context) error {
 	}
 	e := proto.Errorf(proto.CodeDisconnected, "connect to the bus", "%v", err)
 	if c.opts.URL == "" && (errors.Is(err, os.ErrNotExist) || errors.Is(err, nats.ErrNoServers)) {
-		e.Text = fmt.Sprintf("nothing answers at %s", c.socket())
+		e.Text = fmt.Sprintf("nothing answers at %s", filepath.Join(c.opts.Dir, SocketName))
 		return e.WithHint("start the assistant: desktop-assistant run")
 	}
 	return e.WithHint("look at it with: desktop-assistant status")
 }
-
-func (c *Conn) socket() string { return filepath.Join(c.opts.Dir, SocketName) }
 
 func (c *Conn) open(ctx context.Context, extra ...nats.Option) error {
 	if err := ctx.Err(); err != nil {
@@ -142,11 +156,13 @@ func (c *Conn) options() ([]nats.Option, string, error) {
 	}
 	switch {
 	case c.opts.Dial != nil:
-		return append(o, nats.SetCustomDialer(dialFunc(c.opts.Dial)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers()), "nats://127.0.0.1:4222", nil
+		return c.local(o, c.opts.Dial), localURL, nil
 	case c.opts.URL == "":
-		dial := func() (net.Conn, error) { return net.DialTimeout("unix", c.socket(), connectTimeout) }
-		return append(o, nats.SetCustomDialer(dialFunc(dial)), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers(),
-			nats.UserInfoHandler(c.userInfo)), "nats://127.0.0.1:4222", nil
+		path, err := SocketPath(c.opts.Dir)
+		if err != nil {
+			return nil, "", err
+		}
+		return c.local(o, func() (net.Conn, error) { return net.DialTimeout("unix", path, connectTimeout) }), localURL, nil
 	case !strings.HasPrefix(c.opts.URL, "nats://") && !strings.HasPrefix(c.opts.URL, "tls://"):
 		return nil, "", proto.Errorf(proto.CodeInvalid, "connect to the bus", "bus.url %q begins with neither nats:// nor tls://", c.opts.URL)
 	}
@@ -157,6 +173,18 @@ func (c *Conn) options() ([]nats.Option, string, error) {
 		o = append(o, nats.RootCAs(c.opts.CA))
 	}
 	return o, c.opts.URL, nil
+}
+
+// localURL stands for the bus of this machine; nothing is looked up or dialled there.
+const localURL = "nats://127.0.0.1:4222"
+
+// local adds what goes with a transport of our own.
+func (c *Conn) local(o []nats.Option, dial dialFunc) []nats.Option {
+	o = append(o, nats.SetCustomDialer(dial), nats.SkipHostLookup(), nats.IgnoreDiscoveredServers())
+	if c.opts.Dir != "" {
+		o = append(o, nats.UserInfoHandler(c.userInfo))
+	}
+	return o
 }
 
 // userInfo reads the cookie anew for each connect, since busd may have made it

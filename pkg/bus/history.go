@@ -16,6 +16,24 @@ import (
 // StreamName is the memory stream of events that busd keeps.
 const StreamName = "DA_EVENTS"
 
+// KeepEvents makes the stream of kept events with room for the given bytes and
+// age: in memory, the oldest go first, and without acknowledgements, so that
+// publishing waits for nothing. busd alone calls it, at each start.
+func (c *Conn) KeepEvents(ctx context.Context, bytes int64, age time.Duration) error {
+	js, err := jetstream.New(c.nc)
+	if err != nil {
+		return fmt.Errorf("keep events: %w", err)
+	}
+	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: StreamName, Subjects: []string{proto.AllEvents}, Storage: jetstream.MemoryStorage,
+		NoAck: true, MaxBytes: bytes, MaxAge: age, Discard: jetstream.DiscardOld, AllowDirect: true,
+	})
+	if err != nil {
+		return fmt.Errorf("keep events: %w", err)
+	}
+	return nil
+}
+
 // History hands every kept event of a device to h, oldest first, up to now. A
 // bus that keeps no events ([privacy] keep_events = false) has an empty
 // history, which is no error.

@@ -48,6 +48,12 @@ type App interface {
 	Run(ctx context.Context) error
 }
 
+// Starter is an App with work to do before the bus is opened: busd, which is
+// the bus. When Start fails, Run is not called.
+type Starter interface {
+	Start(ctx context.Context) error
+}
+
 // Detailer is an App with something of its own to show in its status.
 type Detailer interface{ Detail() any }
 
@@ -130,6 +136,12 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 	if err != nil {
 		log.Error("start", "error", err, "hint", proto.HintOf(err))
 		return ExitFault
+	}
+	if s, ok := app.(Starter); ok {
+		if err := s.Start(ctx); err != nil {
+			log.Error("start", "error", err, "hint", proto.HintOf(err))
+			return ExitFault
+		}
 	}
 	conn.OnChange(func(up bool) { env.busChanged(up) })
 	if err := conn.Open(ctx); err != nil {
@@ -223,3 +235,9 @@ func logger(w io.Writer, name, level string) (*slog.Logger, error) {
 // PlainLog is the environment variable with which a supervisor that stamps
 // lines itself turns the time in them off.
 const PlainLog = "DESKTOP_ASSISTANT_PLAIN_LOG"
+
+// Interruptible gives the first context of a program: it ends on an interrupt
+// or SIGTERM. After stop, a second signal kills.
+func Interruptible() (ctx context.Context, stop func()) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}

@@ -37,6 +37,12 @@ func Start(t testing.TB, env daemon.Env, build func(daemon.Env) (daemon.App, err
 	}
 	env.Attach(app)
 	ctx, cancel := context.WithCancel(context.Background())
+	if s, ok := app.(daemon.Starter); ok {
+		if err := s.Start(ctx); err != nil {
+			cancel()
+			t.Fatalf("start %s: %v", env.Name, err)
+		}
+	}
 	done := make(chan error, 1)
 	go func() { done <- app.Run(ctx) }()
 	stopped := false
