@@ -22,7 +22,7 @@ const (
 	// every 20.0 ms on PulseAudio 16.1, 21.3 ms on PipeWire 0.3.65.
 	DefaultFragment = 640
 	// backlog is how much sound waits for a slow receiver before samples are lost.
-	backlog = 2 * time.Second
+	backlog = 5 * time.Second
 	// stallTimeout is how long a running stream may be silent as a stream; sources
 	// deliver zeros when muted.
 	stallTimeout = 2 * time.Second
@@ -159,7 +159,7 @@ func (s *Capture) start(ctx context.Context, o CaptureOptions, got string) error
 	return nil
 }
 
-// Frames delivers what is recorded, in order. It holds up to 2 s for a slow
+// Frames delivers what is recorded, in order. It holds up to 5 s for a slow
 // receiver, then newer sound is dropped and counted. It is closed when the stream
 // ends; what it holds can still be read.
 func (s *Capture) Frames() <-chan Frame { return s.frames }

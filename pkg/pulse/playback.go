@@ -337,6 +337,7 @@ func (p *Playback) drain(ctx context.Context, stops int) error {
 // Stop silences at once and drops what was written and not heard (from the call to
 // silence 4 ms on PulseAudio, 14 on PipeWire). The stream is corked then; a blocked
 // Write or Drain returns ErrStopped. It returns the position up to which was heard.
+// When it fails the server may still hold sound: Close the stream then.
 func (p *Playback) Stop(ctx context.Context) (int64, error) {
 	played, err := p.stop(ctx)
 	if err != nil {
