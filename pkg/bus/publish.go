@@ -3,6 +3,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,9 @@ type Meta struct {
 	Rev     int
 }
 
+// NewID makes an id for a turn, a call or a stream: unique, and a valid token.
+func NewID() string { return nuid.Next() }
+
 // Publish says that ev happened. It does not block. While the bus is away an
 // event is kept and published when the bus is back; a live event is dropped.
 // The error is of an event that can never be published.
@@ -28,36 +32,65 @@ func (c *Conn) Publish(ev proto.Event, m Meta) error {
 	if m.Device == "" {
 		m.Device = c.opts.Device
 	}
+	if !proto.ValidToken(m.Device) {
+		return proto.Errorf(proto.CodeInvalid, "publish "+ev.EventType(), "%q is no device name", m.Device)
+	}
 	env := proto.Envelope{
 		ID: nuid.Next(), TS: proto.Time{Time: time.Now()}, Src: c.opts.Service,
-		Dev: m.Device, Session: m.Session, Turn: m.Turn, Rev: m.Rev, Seq: c.seq.Add(1),
+		Dev: m.Device, Session: m.Session, Turn: m.Turn, Rev: m.Rev,
 	}
-	body, err := proto.EncodeEvent(env, ev)
+	if ev.Live() {
+		return c.publishLive(env, ev)
+	}
+	// Sequence, encoding and publishing are one step, or two goroutines could
+	// put their events on the wire in another order than they are numbered. The
+	// client's publish only appends to its own buffer, so that the lock waits
+	// for nothing.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	env.Seq = c.seq + 1
+	body, err := encode(env, ev)
 	if err != nil {
 		return err
 	}
-	if ev.Live() {
-		if c.nc.Publish(proto.LiveSubject(m.Device, ev.EventType()), body) != nil {
-			c.dropped.Add(1)
-		}
+	c.seq++
+	msg := &nats.Msg{Subject: proto.EventSubject(m.Device, ev.EventType()), Data: body}
+	if len(c.outbox) > 0 {
+		c.keep(msg)
 		return nil
 	}
-	msg := &nats.Msg{Subject: proto.EventSubject(m.Device, ev.EventType()), Data: body}
-	if len(msg.Data) > 900<<10 {
-		return proto.Errorf(proto.CodeInvalid, "publish "+ev.EventType(), "%d bytes are over what the bus carries", len(msg.Data))
-	}
-	c.mu.Lock()
-	waiting := len(c.outbox) > 0
-	if waiting || c.nc.PublishMsg(msg) != nil {
+	switch err := c.nc.PublishMsg(msg); {
+	case errors.Is(err, nats.ErrMaxPayload): // of a server elsewhere
+		return proto.Errorf(proto.CodeInvalid, "publish "+ev.EventType(), "%d bytes are over what the bus carries", len(body))
+	case err != nil:
 		c.keep(msg)
 	}
-	c.mu.Unlock()
 	return nil
 }
 
-// keep puts a message into the outbox; c.mu is held. (The client's publish
-// only appends to its own buffer, so that holding the lock over it keeps the
-// order of events without waiting for anything.)
+// publishLive counts on its own: who follows the events alone must not take
+// the live ones between them for a loss.
+func (c *Conn) publishLive(env proto.Envelope, ev proto.Event) error {
+	env.Seq = c.liveSeq.Add(1)
+	body, err := encode(env, ev)
+	if err != nil {
+		return err
+	}
+	if c.nc.Publish(proto.LiveSubject(env.Dev, ev.EventType()), body) != nil {
+		c.dropped.Add(1)
+	}
+	return nil
+}
+
+func encode(env proto.Envelope, ev proto.Event) ([]byte, error) {
+	body, err := proto.EncodeEvent(env, ev)
+	if err == nil && len(body) > maxPayload {
+		err = proto.Errorf(proto.CodeInvalid, "publish "+ev.EventType(), "%d bytes are over the %d that the bus carries", len(body), maxPayload)
+	}
+	return body, err
+}
+
+// keep puts a message into the outbox; c.mu is held.
 func (c *Conn) keep(msg *nats.Msg) {
 	if len(c.outbox) == outboxLimit {
 		c.outbox = c.outbox[1:]
@@ -67,23 +100,19 @@ func (c *Conn) keep(msg *nats.Msg) {
 }
 
 // flushOutbox publishes what was kept, once the other daemons have had time to
-// renew their subscriptions.
+// renew their subscriptions, or when we close.
 func (c *Conn) flushOutbox() {
-	c.mu.Lock()
-	empty := len(c.outbox) == 0
-	c.mu.Unlock()
-	if empty {
-		return
-	}
 	select {
 	case <-c.closing:
-		return
 	case <-time.After(outboxDelay):
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, msg := range c.outbox {
-		if c.nc.PublishMsg(msg) != nil { // gone again; the next reconnect goes on here
+		switch err := c.nc.PublishMsg(msg); {
+		case errors.Is(err, nats.ErrMaxPayload):
+			c.dropped.Add(1)
+		case err != nil: // gone again; the next reconnect goes on here
 			c.outbox = append([]*nats.Msg(nil), c.outbox[i:]...)
 			return
 		}

@@ -162,7 +162,7 @@ func TestPackages(t *testing.T) {
 		if f.test {
 			continue
 		}
-		lines[f.dir] += n
+		lines[f.dir] += codeLines(f.text)
 		docs[f.dir] += 0
 		if f.ast.Doc != nil {
 			docs[f.dir]++
@@ -178,7 +178,7 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%s has %d package comments, not exactly one", dir, n)
 		}
 		if lines[dir] > 1500 {
-			t.Errorf("%s has %d lines, over 1500: cut the package by noun", dir, lines[dir])
+			t.Errorf("%s has %d lines of code, over 1500: cut the package by noun", dir, lines[dir])
 		}
 		list := funcs[dir]
 		sort.Ints(list)
@@ -186,6 +186,17 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%s: one function in ten has %d lines or more, over 45", dir, list[len(list)*9/10])
 		}
 	}
+}
+
+// codeLines counts the lines that are neither blank nor only a comment.
+func codeLines(text string) (n int) {
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
 }
 
 var subjectLiteral = regexp.MustCompile(`^da\.(audio|evt|live|cmd|tool)\b`)

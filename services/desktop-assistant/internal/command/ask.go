@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
 
 	"example.org/desktop-assistant/pkg/bus"
@@ -59,7 +58,7 @@ func (a *app) ask(ctx context.Context, q proto.TurnAsk) error {
 
 // follow asks a question and prints its turn to the end.
 func (a *app) follow(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error {
-	q.Turn = nuid.Next()
+	q.Turn = bus.NewID()
 	seen := make(chan seenEvent, 4096)
 	add := func(ctx context.Context, env proto.Envelope, ev proto.Event) {
 		if env.Turn == q.Turn {

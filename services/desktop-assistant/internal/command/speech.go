@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nuid"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -47,7 +46,7 @@ func say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, language 
 	if language == "" {
 		language = speech.Language(text, "", cfg.Languages())
 	}
-	turn := nuid.Next()
+	turn := bus.NewID()
 	ended := make(chan proto.Event, 4)
 	sub, err := conn.Events(ctx, conn.Device(), bus.Fail(1024, func() {}), func(_ context.Context, env proto.Envelope, ev proto.Event) {
 		if env.Turn != turn {
