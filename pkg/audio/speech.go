@@ -70,18 +70,19 @@ func frameLevels(samples []int16, size, rate int) []float64 {
 	return levels
 }
 
-// floorOf is the background level: frames of digital silence, which padding
-// and a closed microphone make, say nothing about the room and are left out.
+// floorOf is the background level. Digital silence before and after the sound,
+// which padding and a closed microphone make, says nothing about the room and is
+// left out; between sounds it does, since a noise-gated microphone makes it too.
 func floorOf(levels []float64) float64 {
-	heard := make([]float64, 0, len(levels))
-	for _, level := range levels {
-		if level > Silence+5 {
-			heard = append(heard, level)
-		}
-	}
-	if len(heard) == 0 {
+	sounds := func(level float64) bool { return level > Silence+5 }
+	first := slices.IndexFunc(levels, sounds)
+	if first < 0 {
 		return Silence
 	}
-	slices.Sort(heard)
+	last := len(levels) - 1
+	for !sounds(levels[last]) {
+		last--
+	}
+	heard := slices.Sorted(slices.Values(levels[first : last+1]))
 	return heard[int(gateFloor*float64(len(heard)))]
 }
