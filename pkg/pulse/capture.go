@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 	"github.com/jfreymuth/pulse/proto"
 )
 
@@ -75,8 +76,8 @@ type Capture struct {
 // Capture opens a capture stream and starts it; it blocks for two to three answers
 // of the server. ErrNoDevice means that the source is not there.
 func (c *Conn) Capture(ctx context.Context, o CaptureOptions) (*Capture, error) {
-	if len(o.Source) > maxName {
-		return nil, fmt.Errorf("open source %q: %w", cleanText(o.Source, maxName), ErrNoDevice)
+	if len(o.Source) > wire.MaxName {
+		return nil, fmt.Errorf("open source %q: %w", wire.Clean(o.Source, wire.MaxName), ErrNoDevice)
 	}
 	if o.Rate == 0 {
 		o.Rate = DefaultCaptureRate
@@ -117,7 +118,7 @@ func captureRequest(o CaptureOptions) *proto.CreateRecordStream {
 		SampleSpec:         proto.SampleSpec{Format: proto.FormatInt16LE, Channels: 1, Rate: uint32(o.Rate)},
 		ChannelMap:         proto.ChannelMap{proto.ChannelMono},
 		SourceIndex:        proto.Undefined,
-		SourceName:         cleanText(o.Source, maxName),
+		SourceName:         wire.Clean(o.Source, wire.MaxName),
 		BufferMaxLength:    proto.Undefined,
 		BufferFragSize:     uint32(o.FragmentBytes),
 		Corked:             true,
@@ -125,9 +126,9 @@ func captureRequest(o CaptureOptions) *proto.CreateRecordStream {
 		AdjustLatency:      true,
 		DirectOnInputIndex: proto.Undefined,
 		ChannelVolumes:     proto.ChannelVolumes{proto.VolumeNorm},
-		Properties: properties([]property{
-			{"media.name", o.Media},
-			{"media.role", o.Role},
+		Properties: wire.Properties([]wire.Property{
+			{Key: "media.name", Value: o.Media},
+			{Key: "media.role", Value: o.Role},
 		}),
 	}
 }
@@ -145,7 +146,7 @@ func (s *Capture) start(ctx context.Context, o CaptureOptions, got string) error
 	if o.Source == "" && s.source.Monitor {
 		return fmt.Errorf("%w: the default source %q is the monitor of a loudspeaker", ErrNoDevice, got)
 	}
-	if err := s.conn.request(ctx, &proto.CorkRecordStream{StreamIndex: s.index}, nil); err != nil {
+	if err := s.conn.wire.Request(ctx, &proto.CorkRecordStream{StreamIndex: s.index}, nil); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -191,7 +192,7 @@ func (s *Capture) Close() {
 	delete(s.conn.captures, s.index)
 	s.conn.mu.Unlock()
 	// An error means that the stream or the connection is gone already.
-	_ = s.conn.tell(&proto.DeleteRecordStream{StreamIndex: s.index})
+	_ = s.conn.wire.Tell(&proto.DeleteRecordStream{StreamIndex: s.index})
 }
 
 // end marks the stream as ended; it reports whether it was running.

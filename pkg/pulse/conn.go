@@ -7,27 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/place"
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 	"github.com/jfreymuth/pulse/proto"
 )
 
 const (
-	// dialTimeout is for one address to accept, replyTimeout for one answer of the
-	// server: the handshake's and every later one.
-	dialTimeout  = 2 * time.Second
-	replyTimeout = 5 * time.Second
+	// dialTimeout is for one address to accept.
+	dialTimeout = 2 * time.Second
 	// maxEarly bounds the messages kept for streams whose creation has not yet
 	// been answered to its caller.
 	maxEarly = 64
 )
-
-// errOverdue means that an answer took longer than replyTimeout.
-var errOverdue = fmt.Errorf("no answer for %v", replyTimeout)
 
 // Options say who we are and where the server is.
 type Options struct {
@@ -40,22 +34,16 @@ type Options struct {
 
 	// dial and env replace the system in tests.
 	dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	env  *environment
+	env  *place.Environment
 }
 
 // A Conn is one connection to a server. It is safe for many goroutines. Once lost
 // or closed it stays so.
 type Conn struct {
-	client *proto.Client
-	link   *link
+	wire   *wire.Session
 	server string
-	index  uint32
-
-	lost  chan struct{} // closed by the read loop when it has told every stream
-	calls sync.WaitGroup
 
 	mu       sync.Mutex
-	closed   bool
 	ended    bool // the read loop is done: nothing may register any more
 	captures map[uint32]*Capture
 	players  map[uint32]*Playback
@@ -68,14 +56,14 @@ type Conn struct {
 // address that does not accept and 5 s for one that does not answer. The error is
 // a *ServerError, or the context's.
 func Dial(ctx context.Context, o Options) (*Conn, error) {
-	env := systemEnvironment()
+	env := place.System()
 	if o.env != nil {
 		env = *o.env
 	}
 	fail := &ServerError{}
 	var causes []error
-	for _, a := range env.addresses(o.Server) {
-		c, err := dialOne(ctx, o, a, env.cookie())
+	for _, a := range env.Addresses(o.Server) {
+		c, err := dialOne(ctx, o, a, env.Cookie())
 		if err == nil {
 			return c, nil
 		}
@@ -89,60 +77,29 @@ func Dial(ctx context.Context, o Options) (*Conn, error) {
 	return nil, fail
 }
 
-func dialOne(ctx context.Context, o Options, a address, cookie []byte) (*Conn, error) {
+func dialOne(ctx context.Context, o Options, a place.Address, cookie []byte) (*Conn, error) {
 	dctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	dial := o.dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
-	nc, err := dial(dctx, a.network, a.addr)
+	nc, err := dial(dctx, a.Network, a.Addr)
 	if err != nil {
 		return nil, err
 	}
-	c := open(nc, a.String())
-	if err := c.greet(ctx, o, cookie); err != nil {
+	c := &Conn{server: a.String(), captures: map[uint32]*Capture{}, players: map[uint32]*Playback{}}
+	c.wire = wire.Open(nc, c.handle)
+	if err := c.wire.Login(ctx, cookie, []wire.Property{
+		{Key: "application.name", Value: o.Name},
+		{Key: "application.id", Value: o.ID},
+		{Key: "application.icon_name", Value: o.Icon},
+		{Key: "application.version", Value: o.Version},
+	}); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("log in at %s: %w", a, err)
 	}
 	return c, nil
-}
-
-// open starts the codec on a connection; Close ends it.
-func open(nc net.Conn, server string) *Conn {
-	c := &Conn{
-		client: &proto.Client{}, link: newLink(nc), server: server,
-		lost: make(chan struct{}), captures: map[uint32]*Capture{}, players: map[uint32]*Playback{},
-	}
-	c.client.SetTimeout(replyTimeout)
-	c.client.Callback = c.handle
-	c.client.Open(c.link)
-	return c
-}
-
-func (c *Conn) greet(ctx context.Context, o Options, cookie []byte) error {
-	var auth proto.AuthReply
-	if err := c.request(ctx, &proto.Auth{Version: c.client.Version(), Cookie: cookie}, &auth); err != nil {
-		return err
-	}
-	c.client.SetVersion(auth.Version)
-	binary, err := os.Executable()
-	if err != nil {
-		binary = os.Args[0]
-	}
-	var named proto.SetClientNameReply
-	if err := c.request(ctx, &proto.SetClientName{Props: properties([]property{
-		{"application.name", o.Name},
-		{"application.id", o.ID},
-		{"application.process.id", strconv.Itoa(os.Getpid())},
-		{"application.process.binary", filepath.Base(binary)},
-		{"application.icon_name", o.Icon},
-		{"application.version", o.Version},
-	})}, &named); err != nil {
-		return err
-	}
-	c.index = named.ClientIndex
-	return nil
 }
 
 // Server is the address we are connected to, as "unix:/path" or "tcp:host:port".
@@ -150,126 +107,14 @@ func (c *Conn) Server() string { return c.server }
 
 // Lost is closed when the connection is gone, by the server's doing or by Close;
 // every stream has been told before.
-func (c *Conn) Lost() <-chan struct{} { return c.lost }
+func (c *Conn) Lost() <-chan struct{} { return c.wire.Gone() }
 
 // Err is nil while the connection stands, else an ErrLost or ErrClosed.
-func (c *Conn) Err() error {
-	cause := c.link.cause()
-	switch {
-	case cause == nil:
-		return nil
-	case errors.Is(cause, ErrClosed):
-		return ErrClosed
-	}
-	return fmt.Errorf("%w: %w", ErrLost, cause)
-}
+func (c *Conn) Err() error { return c.wire.Err() }
 
 // Close ends the connection and all its streams and waits until nothing of it
 // runs any more. Twice is fine.
-func (c *Conn) Close() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.link.fail(ErrClosed)
-	<-c.lost
-	c.calls.Wait()
-}
-
-// begin counts a call in, so that Close can wait for it.
-func (c *Conn) begin() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return ErrClosed
-	}
-	c.calls.Add(1)
-	return nil
-}
-
-// request sends one request and waits for its answer, 5 s at most: a server that
-// takes longer counts as lost. reply may be nil and holds the answer only when
-// the error is nil; it belongs to the call and must not be used again.
-func (c *Conn) request(ctx context.Context, req proto.RequestArgs, reply proto.Reply) error {
-	return c.overdue(ctx, c.ask(ctx, req, reply, nil))
-}
-
-// overdue gives the connection up when the codec, and not ctx, ran out of time.
-func (c *Conn) overdue(ctx context.Context, err error) error {
-	if !errors.Is(err, errOverdue) || ctx.Err() != nil {
-		return err
-	}
-	c.link.fail(errOverdue)
-	return c.Err()
-}
-
-// ask is request without the verdict on a late answer, which reads as errOverdue.
-// undo, if not nil, runs when ctx ended first and the request succeeded later.
-func (c *Conn) ask(ctx context.Context, req proto.RequestArgs, reply proto.Reply, undo func()) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := c.begin(); err != nil {
-		return err
-	}
-	done, abandoned := make(chan error), make(chan struct{})
-	go func() {
-		defer c.calls.Done()
-		err := c.client.Request(req, reply)
-		select {
-		case done <- err:
-		case <-abandoned:
-			if err == nil && undo != nil {
-				undo()
-			}
-		}
-	}()
-	select {
-	case err := <-done:
-		return c.verdict(err)
-	case <-ctx.Done():
-		close(abandoned)
-		return context.Cause(ctx)
-	}
-}
-
-// tell sends a request that needs no context because it only tidies up.
-func (c *Conn) tell(req proto.RequestArgs) error {
-	if err := c.begin(); err != nil {
-		return err
-	}
-	defer c.calls.Done()
-	err := c.verdict(c.client.Request(req, nil))
-	if errors.Is(err, errOverdue) {
-		c.link.fail(errOverdue)
-		return c.Err()
-	}
-	return err
-}
-
-// verdict gives an error of the codec its typed cause.
-func (c *Conn) verdict(err error) error {
-	var code proto.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &code) && code == proto.ErrNoSuchEntity:
-		return fmt.Errorf("%w: %w", ErrNoDevice, err)
-	case errors.As(err, &code):
-		return err
-	case errors.Is(err, context.DeadlineExceeded):
-		return errOverdue
-	}
-	if lost := c.Err(); lost != nil {
-		return lost
-	}
-	return fmt.Errorf("%w: %w", ErrLost, err)
-}
-
-// refused reports whether a server was there and did not let us in.
-func refused(err error) bool {
-	var code proto.Error
-	return errors.As(err, &code) && (code == proto.ErrAccessDenied || code == proto.ErrNoAuthenticationKey)
-}
+func (c *Conn) Close() { c.wire.Close() }
 
 // handle gets every message of the server, on the codec's read loop: it must not
 // block and must not make requests.
@@ -335,7 +180,7 @@ func (c *Conn) keep(m any) {
 
 // end tells every stream, once, from the read loop's last step.
 func (c *Conn) end() {
-	err := c.Err()
+	err := c.wire.Err()
 	c.mu.Lock()
 	c.ended = true
 	captures, players, subs := c.captures, c.players, c.subs
@@ -350,7 +195,6 @@ func (c *Conn) end() {
 	for _, s := range subs {
 		close(s)
 	}
-	close(c.lost)
 }
 
 // create sends the request that makes a stream. With the answer there, register
@@ -361,7 +205,7 @@ func (c *Conn) create(ctx context.Context, req proto.RequestArgs, reply proto.Re
 	c.mu.Lock()
 	c.creating++
 	c.mu.Unlock()
-	err := c.overdue(ctx, c.ask(ctx, req, reply, func() { c.client.Request(undo(), nil) }))
+	err := c.wire.Create(ctx, req, reply, undo)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.creating--

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 	"github.com/jfreymuth/pulse/proto"
 	"go.uber.org/goleak"
 )
@@ -94,8 +95,8 @@ func TestSilentServerIsLost(t *testing.T) {
 		if _, err := c.Sink(t.Context(), ""); !errors.Is(err, ErrLost) {
 			t.Errorf("error is %v, want ErrLost", err)
 		}
-		if d := time.Since(began); d != replyTimeout {
-			t.Errorf("gave up after %v, want %v", d, replyTimeout)
+		if d := time.Since(began); d != wire.ReplyTimeout {
+			t.Errorf("gave up after %v, want %v", d, wire.ReplyTimeout)
 		}
 		<-c.Lost()
 	})
@@ -169,8 +170,8 @@ func TestWriteStallClosesTheConnection(t *testing.T) {
 			t.Errorf("write says %v, want nil or ErrLost", err)
 		}
 		<-p.Done()
-		if d := time.Since(began); d != writeTimeout {
-			t.Errorf("stalled for %v, want %v", d, writeTimeout)
+		if d := time.Since(began); d != wire.WriteTimeout {
+			t.Errorf("stalled for %v, want %v", d, wire.WriteTimeout)
 		}
 		if err := <-answered; !errors.Is(err, ErrLost) || !errors.Is(p.Err(), ErrLost) {
 			t.Errorf("request says %v, stream %v, want ErrLost", err, p.Err())
@@ -316,7 +317,7 @@ func TestStalledCaptureEnds(t *testing.T) {
 func TestLongNamesFitTheRequest(t *testing.T) {
 	c := mustDialFake(t, polite)
 	long := strings.Repeat("a long text, ", 1000)
-	if _, err := c.Playback(t.Context(), PlaybackOptions{Rate: 5000, Sink: strings.Repeat("s", maxName), Media: long, Role: long, Icon: long}); err != nil {
+	if _, err := c.Playback(t.Context(), PlaybackOptions{Rate: 5000, Sink: strings.Repeat("s", wire.MaxName), Media: long, Role: long, Icon: long}); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Playback(t.Context(), PlaybackOptions{Rate: 5000, Sink: long}); !errors.Is(err, ErrNoDevice) {
@@ -332,27 +333,6 @@ func TestLongNamesFitTheRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Close()
-}
-
-func TestPropertyBudget(t *testing.T) {
-	got := properties([]property{{"a", strings.Repeat("é", maxValue)}, {"b", ""}, {"c", "x\x00y\xff"}})
-	if v := got["a"].String(); len(v) != maxValue || strings.Contains(v, "?") {
-		t.Errorf("value was cut to %d bytes: %q", len(v), v)
-	}
-	if _, ok := got["b"]; ok || got["c"].String() != "xy?" {
-		t.Errorf("properties are %v", got)
-	}
-	var many []property
-	for range 50 {
-		many = append(many, property{string(rune('a' + len(many))), strings.Repeat("x", 100)})
-	}
-	size := 0
-	for k, v := range properties(many) {
-		size += len(k) + len(v) + propertyOverhead - 1
-	}
-	if size > maxProperties || size < maxProperties/2 {
-		t.Errorf("properties take %d bytes, at most %d allowed", size, maxProperties)
-	}
 }
 
 func TestUselessFramesAreSkipped(t *testing.T) {
@@ -447,7 +427,7 @@ func TestRedialBacksOffAndReportsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures []error
 		attempts := 0
-		o := fakeOptions(t, polite)
+		o := fakeOptions(t, hangUp(proto.OpGetServerInfo))
 		works := o.dial
 		o.dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if attempts++; attempts <= 10 {
@@ -462,7 +442,9 @@ func TestRedialBacksOffAndReportsOnce(t *testing.T) {
 		err := Redial(t.Context(), o, func(err error) { failures = append(failures, err) }, func(ctx context.Context, c *Conn) error {
 			if ups++; ups == 1 {
 				took = time.Since(began)
-				c.link.fail(errors.New("cable cut"))
+				if _, err := c.Info(ctx); err == nil {
+					t.Error("server did not hang up")
+				}
 				<-ctx.Done()
 				if !errors.Is(context.Cause(ctx), ErrLost) {
 					t.Errorf("cause is %v, want ErrLost", context.Cause(ctx))
@@ -494,30 +476,6 @@ func TestRedialEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Errorf("redial says %v, want nil", err)
 	}
-}
-
-func TestAddresses(t *testing.T) {
-	vars := map[string]string{}
-	e := environment{getenv: func(k string) string { return vars[k] }, home: "/home/you", uid: 1000, machine: "m1", host: "box"}
-	join := func(server string) string {
-		var out []string
-		for _, a := range e.addresses(server) {
-			out = append(out, a.String())
-		}
-		return strings.Join(out, " ")
-	}
-	check := func(server, want string) {
-		t.Helper()
-		if got := join(server); got != want {
-			t.Errorf("addresses of %q are\n%s, want\n%s", server, got, want)
-		}
-	}
-	check("", "unix:/run/user/1000/pulse/native unix:/home/you/.config/pulse/m1-runtime/native unix:/run/pulse/native")
-	vars["XDG_RUNTIME_DIR"], vars["PULSE_RUNTIME_PATH"] = "/run/user/1000", "/rt"
-	check("", "unix:/rt/native unix:/run/user/1000/pulse/native unix:/home/you/.config/pulse/m1-runtime/native unix:/run/pulse/native")
-	vars["PULSE_SERVER"] = "{m2}unix:/no {m1}/a {box}unix:/b {open tcp6:[::1]:99 tcp:host 10.0.0.1 [::1] host:1 unix:"
-	check("", "unix:/a unix:/b tcp6:[::1]:99 tcp:host:4713 tcp:10.0.0.1:4713 tcp:[::1]:4713 tcp:host:1")
-	check("unix:/mine", "unix:/mine")
 }
 
 func TestEncodeMakesSoundOfAnything(t *testing.T) {

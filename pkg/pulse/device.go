@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 	"github.com/jfreymuth/pulse/proto"
 )
 
@@ -27,7 +28,7 @@ type Device struct {
 // Info asks the server for its name and default devices.
 func (c *Conn) Info(ctx context.Context) (Info, error) {
 	var r proto.GetServerInfoReply
-	if err := c.request(ctx, &proto.GetServerInfo{}, &r); err != nil {
+	if err := c.wire.Request(ctx, &proto.GetServerInfo{}, &r); err != nil {
 		return Info{}, fmt.Errorf("read server info: %w", err)
 	}
 	return Info{Name: r.PackageName, Version: r.PackageVersion, DefaultSink: r.DefaultSinkName, DefaultSource: r.DefaultSourceName}, nil
@@ -36,7 +37,7 @@ func (c *Conn) Info(ctx context.Context) (Info, error) {
 // Sources lists the sources, monitors included.
 func (c *Conn) Sources(ctx context.Context) ([]Device, error) {
 	var r proto.GetSourceInfoListReply
-	if err := c.request(ctx, &proto.GetSourceInfoList{}, &r); err != nil {
+	if err := c.wire.Request(ctx, &proto.GetSourceInfoList{}, &r); err != nil {
 		return nil, fmt.Errorf("list sources: %w", err)
 	}
 	list := make([]Device, 0, len(r))
@@ -49,7 +50,7 @@ func (c *Conn) Sources(ctx context.Context) ([]Device, error) {
 // Sinks lists the sinks.
 func (c *Conn) Sinks(ctx context.Context) ([]Device, error) {
 	var r proto.GetSinkInfoListReply
-	if err := c.request(ctx, &proto.GetSinkInfoList{}, &r); err != nil {
+	if err := c.wire.Request(ctx, &proto.GetSinkInfoList{}, &r); err != nil {
 		return nil, fmt.Errorf("list sinks: %w", err)
 	}
 	list := make([]Device, 0, len(r))
@@ -63,8 +64,8 @@ func (c *Conn) Sinks(ctx context.Context) ([]Device, error) {
 // a mute switch of the microphone shows. ErrNoDevice means that it is not there.
 func (c *Conn) Source(ctx context.Context, name string) (Device, error) {
 	var r proto.GetSourceInfoReply
-	req := &proto.GetSourceInfo{SourceIndex: proto.Undefined, SourceName: cleanText(name, maxName)}
-	if err := c.request(ctx, req, &r); err != nil {
+	req := &proto.GetSourceInfo{SourceIndex: proto.Undefined, SourceName: wire.Clean(name, wire.MaxName)}
+	if err := c.wire.Request(ctx, req, &r); err != nil {
 		return Device{}, fmt.Errorf("read source %q: %w", name, err)
 	}
 	return sourceDevice(&r), nil
@@ -73,8 +74,8 @@ func (c *Conn) Source(ctx context.Context, name string) (Device, error) {
 // Sink asks for one sink by name, empty for the default one.
 func (c *Conn) Sink(ctx context.Context, name string) (Device, error) {
 	var r proto.GetSinkInfoReply
-	req := &proto.GetSinkInfo{SinkIndex: proto.Undefined, SinkName: cleanText(name, maxName)}
-	if err := c.request(ctx, req, &r); err != nil {
+	req := &proto.GetSinkInfo{SinkIndex: proto.Undefined, SinkName: wire.Clean(name, wire.MaxName)}
+	if err := c.wire.Request(ctx, req, &r); err != nil {
 		return Device{}, fmt.Errorf("read sink %q: %w", name, err)
 	}
 	return sinkDevice(&r), nil
@@ -128,7 +129,7 @@ func (c *Conn) Subscribe(ctx context.Context) (<-chan Change, error) {
 	c.subs = append(c.subs, ch)
 	c.mu.Unlock()
 	mask := proto.SubscriptionMaskSource | proto.SubscriptionMaskSink | proto.SubscriptionMaskSinkInput | proto.SubscriptionMaskServer
-	if err := c.request(ctx, &proto.Subscribe{Mask: mask}, nil); err != nil {
+	if err := c.wire.Request(ctx, &proto.Subscribe{Mask: mask}, nil); err != nil {
 		return nil, fmt.Errorf("subscribe to changes: %w", err)
 	}
 	return ch, nil

@@ -9,7 +9,15 @@ import (
 	"net"
 	"testing"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/place"
 	"github.com/jfreymuth/pulse/proto"
+)
+
+const (
+	// frameHeader is length, channel, offset (2 words) and flags.
+	frameHeader = 20
+	// controlChannel is the channel of messages.
+	controlChannel = proto.Undefined
 )
 
 // A packet is the body of a message under construction: type bytes and big endian
@@ -121,7 +129,7 @@ func dialFake(t *testing.T, answer script) (*Conn, error) {
 // fakeOptions name a server that is scripted anew for each connection.
 func fakeOptions(t *testing.T, answer script) Options {
 	return Options{
-		Name: "test", Server: "unix:/fake", env: &environment{getenv: func(string) string { return "" }},
+		Name: "test", Server: "unix:/fake", env: &place.Environment{Getenv: func(string) string { return "" }},
 		dial: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			s := &fakeServer{Conn: theirs, ended: make(chan struct{})}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 	"github.com/jfreymuth/pulse/proto"
 )
 
@@ -81,8 +82,8 @@ func (c *Conn) Playback(ctx context.Context, o PlaybackOptions) (*Playback, erro
 	if o.Rate <= 0 {
 		return nil, fmt.Errorf("open sink %q: rate %d is not positive", o.Sink, o.Rate)
 	}
-	if len(o.Sink) > maxName {
-		return nil, fmt.Errorf("open sink %q: %w", cleanText(o.Sink, maxName), ErrNoDevice)
+	if len(o.Sink) > wire.MaxName {
+		return nil, fmt.Errorf("open sink %q: %w", wire.Clean(o.Sink, wire.MaxName), ErrNoDevice)
 	}
 	p := &Playback{conn: c, rate: o.Rate, corked: true, done: make(chan struct{}), changed: make(chan struct{})}
 	var reply proto.CreatePlaybackStreamReply
@@ -106,7 +107,7 @@ func playbackRequest(o PlaybackOptions) *proto.CreatePlaybackStream {
 		SampleSpec:            proto.SampleSpec{Format: proto.FormatFloat32LE, Channels: 1, Rate: uint32(o.Rate)},
 		ChannelMap:            proto.ChannelMap{proto.ChannelMono},
 		SinkIndex:             proto.Undefined,
-		SinkName:              cleanText(o.Sink, maxName),
+		SinkName:              wire.Clean(o.Sink, wire.MaxName),
 		BufferMaxLength:       proto.Undefined,
 		Corked:                true,
 		BufferTargetLength:    size(targetLength),
@@ -115,10 +116,10 @@ func playbackRequest(o PlaybackOptions) *proto.CreatePlaybackStream {
 		SyncID:                lastSync.Add(1),
 		AdjustLatency:         true,
 		ChannelVolumes:        proto.ChannelVolumes{proto.VolumeNorm},
-		Properties: properties([]property{
-			{"media.name", o.Media},
-			{"media.role", o.Role},
-			{"media.icon_name", o.Icon},
+		Properties: wire.Properties([]wire.Property{
+			{Key: "media.name", Value: o.Media},
+			{Key: "media.role", Value: o.Role},
+			{Key: "media.icon_name", Value: o.Icon},
 		}),
 	}
 }
@@ -231,7 +232,7 @@ func (p *Playback) send(stops int, samples []float32) error {
 	p.written += int64(len(samples))
 	p.sending++
 	p.mu.Unlock()
-	err := p.conn.verdict(p.conn.client.Send(p.index, data))
+	err := p.conn.wire.Send(p.index, data)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sending--
@@ -279,7 +280,7 @@ func (p *Playback) request(ctx context.Context, req proto.RequestArgs, reply pro
 	if err := p.Err(); err != nil {
 		return err
 	}
-	err := p.conn.request(ctx, req, reply)
+	err := p.conn.wire.Request(ctx, req, reply)
 	if err != nil && errors.Is(err, ErrNoDevice) {
 		if ended := p.Err(); ended != nil {
 			return ended
@@ -314,7 +315,7 @@ func (p *Playback) drain(ctx context.Context, stops int) error {
 		}); err != nil {
 			return err
 		}
-		err := p.conn.ask(ctx, &proto.DrainPlaybackStream{StreamIndex: p.index}, nil, nil)
+		err := p.conn.wire.Await(ctx, &proto.DrainPlaybackStream{StreamIndex: p.index})
 		p.mu.Lock()
 		p.draining = nil
 		if state := p.state(stops); state != nil {
@@ -325,7 +326,7 @@ func (p *Playback) drain(ctx context.Context, stops int) error {
 		p.mu.Unlock()
 		// A suspended sink or a Cork meanwhile makes the answer late; whether the
 		// server still lives is what a second question tells.
-		if !errors.Is(err, errOverdue) {
+		if !errors.Is(err, wire.ErrOverdue) {
 			return err
 		}
 		if _, err := p.latency(ctx); err != nil {
@@ -466,7 +467,7 @@ func (p *Playback) Close() {
 	delete(p.conn.players, p.index)
 	p.conn.mu.Unlock()
 	// An error means that the stream or the connection is gone already.
-	_ = p.conn.tell(&proto.DeletePlaybackStream{StreamIndex: p.index})
+	_ = p.conn.wire.Tell(&proto.DeletePlaybackStream{StreamIndex: p.index})
 }
 
 // end marks the stream as ended; it reports whether it was alive.
@@ -497,7 +498,7 @@ func (p *Playback) handle(m any) {
 	case *proto.Request:
 		if m.StreamIndex == p.index {
 			p.mu.Lock()
-			p.credit += int(min(m.Length, maxFrame))
+			p.credit += int(min(m.Length, wire.MaxFrame))
 			p.signal()
 			p.mu.Unlock()
 		}

@@ -16,6 +16,8 @@ package pulse
 import (
 	"errors"
 	"strings"
+
+	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 )
 
 // Causes, to be found with errors.Is.
@@ -24,9 +26,9 @@ var (
 	// error around it is a *ServerError.
 	ErrNoServer = errors.New("no sound server")
 	// ErrLost means that the connection broke or the server stopped answering.
-	ErrLost = errors.New("connection to the sound server lost")
+	ErrLost = wire.ErrLost
 	// ErrClosed means that our side closed the connection or the stream.
-	ErrClosed = errors.New("closed")
+	ErrClosed = wire.ErrClosed
 	// ErrKilled means that the server ended the stream, as it does for a capture
 	// stream whose source is unplugged.
 	ErrKilled = errors.New("stream ended by the sound server")
@@ -34,7 +36,7 @@ var (
 	ErrStalled = errors.New("source delivers nothing")
 	// ErrNoDevice means that the named source or sink does not exist, or that
 	// there is no default one.
-	ErrNoDevice = errors.New("no such sound device")
+	ErrNoDevice = wire.ErrNoDevice
 	// ErrStopped means that Playback.Stop cut off a Write or a Drain.
 	ErrStopped = errors.New("playback stopped")
 )
@@ -65,7 +67,7 @@ func (e *ServerError) Unwrap() []error {
 
 // Hint says what a person can type next.
 func (e *ServerError) Hint() string {
-	if refused(e.Cause) {
+	if wire.Refused(e.Cause) {
 		return "the sound server refused this program: run it as the user who owns the session, or set PULSE_COOKIE to the server's cookie file"
 	}
 	return `start the sound server with "systemctl --user start pipewire-pulse" or "pulseaudio --start"; ` +

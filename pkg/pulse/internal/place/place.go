@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pulse
+// Package place finds the sound server: where it may listen and the secret that
+// opens it.
+package place
 
 import (
 	"net"
@@ -18,61 +20,63 @@ const (
 	cookieSize = 256
 )
 
-// An address is one place to look for a server.
-type address struct{ network, addr string }
+// An Address is one place to look for a server.
+type Address struct{ Network, Addr string }
 
-func (a address) String() string { return a.network + ":" + a.addr }
+// String gives "unix:/path" or "tcp:host:port".
+func (a Address) String() string { return a.Network + ":" + a.Addr }
 
-// An environment is what the search for the server depends on.
-type environment struct {
-	getenv  func(string) string
-	home    string
-	uid     int
-	machine string // machine id, empty when unknown
-	host    string
+// An Environment is what the search for the server depends on.
+type Environment struct {
+	Getenv  func(string) string
+	Home    string
+	UID     int
+	Machine string // machine id, empty when unknown
+	Host    string
 }
 
-func systemEnvironment() environment {
-	e := environment{getenv: os.Getenv, uid: os.Getuid()}
+// System is the environment of this process.
+func System() Environment {
+	e := Environment{Getenv: os.Getenv, UID: os.Getuid()}
 	// Each of these may be missing in a container; the places that need it are
 	// then left out.
-	e.home, _ = os.UserHomeDir()
-	e.host, _ = os.Hostname()
+	e.Home, _ = os.UserHomeDir()
+	e.Host, _ = os.Hostname()
 	for _, f := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if b, err := os.ReadFile(f); err == nil {
-			e.machine = strings.TrimSpace(string(b))
+			e.Machine = strings.TrimSpace(string(b))
 			break
 		}
 	}
 	return e
 }
 
-// addresses are the places to ask, in order: what was configured, PULSE_SERVER,
+// Addresses are the places to ask, in order: what was configured, PULSE_SERVER,
 // else the sockets libpulse would look for.
-func (e environment) addresses(server string) []address {
-	for _, list := range []string{server, e.getenv("PULSE_SERVER")} {
+func (e Environment) Addresses(server string) []Address {
+	for _, list := range []string{server, e.Getenv("PULSE_SERVER")} {
 		if strings.TrimSpace(list) != "" {
 			return e.parseList(list)
 		}
 	}
 	var dirs []string
-	if d := e.getenv("PULSE_RUNTIME_PATH"); d != "" {
+	if d := e.Getenv("PULSE_RUNTIME_PATH"); d != "" {
 		dirs = append(dirs, d)
 	}
-	if d := e.getenv("XDG_RUNTIME_DIR"); d != "" {
+	if d := e.Getenv("XDG_RUNTIME_DIR"); d != "" {
 		dirs = append(dirs, filepath.Join(d, "pulse"))
 	}
-	dirs = append(dirs, filepath.Join("/run/user", strconv.Itoa(e.uid), "pulse"))
-	if e.home != "" && e.machine != "" {
-		dirs = append(dirs, filepath.Join(e.home, ".config/pulse", e.machine+"-runtime"))
+	dirs = append(dirs, filepath.Join("/run/user", strconv.Itoa(e.UID), "pulse"))
+	if e.Home != "" && e.Machine != "" {
+		dirs = append(dirs, filepath.Join(e.Home, ".config/pulse", e.Machine+"-runtime"))
 	}
 	dirs = append(dirs, "/run/pulse")
-	var list []address
+	var list []Address
 	seen := map[string]bool{}
 	for _, d := range dirs {
 		if path := filepath.Join(d, "native"); !seen[path] {
 			seen[path] = true
-			list = append(list, address{"unix", path})
+			list = append(list, Address{"unix", path})
 		}
 	}
 	return list
@@ -81,12 +85,12 @@ func (e environment) addresses(server string) []address {
 // parseList reads a server string: entries separated by spaces, each perhaps with
 // a {machine} prefix that limits it to one computer.
 // Format: https://www.freedesktop.org/wiki/Software/PulseAudio/Documentation/User/ServerStrings/
-func (e environment) parseList(list string) []address {
-	var out []address
+func (e Environment) parseList(list string) []Address {
+	var out []Address
 	for _, s := range strings.Fields(list) {
 		if rest, ok := strings.CutPrefix(s, "{"); ok {
 			id, addr, closed := strings.Cut(rest, "}")
-			if !closed || (id != e.machine && id != e.host) {
+			if !closed || (id != e.Machine && id != e.Host) {
 				continue
 			}
 			s = addr
@@ -98,20 +102,20 @@ func (e environment) parseList(list string) []address {
 	return out
 }
 
-func parseAddress(s string) (address, bool) {
+func parseAddress(s string) (Address, bool) {
 	if strings.HasPrefix(s, "/") {
-		return address{"unix", s}, true
+		return Address{"unix", s}, true
 	}
 	scheme, rest, ok := strings.Cut(s, ":")
 	switch {
 	case s == "":
-		return address{}, false
+		return Address{}, false
 	case ok && scheme == "unix":
-		return address{"unix", rest}, rest != ""
+		return Address{"unix", rest}, rest != ""
 	case ok && (scheme == "tcp" || scheme == "tcp4" || scheme == "tcp6"):
-		return address{scheme, withPort(rest)}, rest != ""
+		return Address{scheme, withPort(rest)}, rest != ""
 	}
-	return address{"tcp", withPort(s)}, true
+	return Address{"tcp", withPort(s)}, true
 }
 
 func withPort(host string) string {
@@ -121,18 +125,18 @@ func withPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), defaultPort)
 }
 
-// cookie is the secret of the first usable cookie file, else zeros: a server that
+// Cookie is the secret of the first usable cookie file, else zeros: a server that
 // checks the socket's credentials takes any.
-func (e environment) cookie() []byte {
+func (e Environment) Cookie() []byte {
 	var files []string
-	if f := e.getenv("PULSE_COOKIE"); f != "" {
+	if f := e.Getenv("PULSE_COOKIE"); f != "" {
 		files = append(files, f)
 	}
-	if d := e.getenv("XDG_CONFIG_HOME"); d != "" {
+	if d := e.Getenv("XDG_CONFIG_HOME"); d != "" {
 		files = append(files, filepath.Join(d, "pulse/cookie"))
 	}
-	if e.home != "" {
-		files = append(files, filepath.Join(e.home, ".config/pulse/cookie"), filepath.Join(e.home, ".pulse-cookie"))
+	if e.Home != "" {
+		files = append(files, filepath.Join(e.Home, ".config/pulse/cookie"), filepath.Join(e.Home, ".pulse-cookie"))
 	}
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil && len(b) == cookieSize {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pulse
+package wire
 
 import (
 	"bytes"
@@ -10,7 +10,21 @@ import (
 	"testing"
 
 	"github.com/jfreymuth/pulse/proto"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func frame(channel uint32, body []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	b = binary.BigEndian.AppendUint32(b, channel)
+	return append(append(b, make([]byte, 12)...), body...)
+}
+
+// message is one of kind op with tag 3.
+func message(op uint32) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{'L'}, op), 'L', 0, 0, 0, 3)
+}
 
 // A wire is a connection that delivers fixed bytes.
 type wire struct {
@@ -27,9 +41,11 @@ func (w *wire) Close() error {
 
 // Whatever a server sends, the codec gets whole frames of known kinds, then io.EOF.
 func FuzzLink(f *testing.F) {
-	f.Add(control(message(proto.OpStarted, proto.Undefined).u32(7)))
-	f.Add(append(frame(7, make([]byte, 640)), control(ack(3).str("server"))...))
-	f.Add(control(ack(3))[:25])
+	started := frame(controlChannel, message(proto.OpStarted))
+	reply := frame(controlChannel, message(proto.OpReply))
+	f.Add(started)
+	f.Add(append(frame(7, make([]byte, 640)), reply...))
+	f.Add(reply[:25])
 	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w := &wire{Reader: bytes.NewReader(data)}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pulse
+package wire
 
 import (
 	"bufio"
@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// writeTimeout is how long the server may leave our bytes lying.
-	writeTimeout = 2 * time.Second
+	// WriteTimeout is how long the server may leave our bytes lying.
+	WriteTimeout = 2 * time.Second
 	// credentialWrites is how many writes carry our user id. The server looks at
 	// the first packet, which the codec sends in two writes.
 	credentialWrites = 2
 	// frameHeader is length, channel, offset (2 words), flags, big endian.
 	frameHeader = 20
-	// maxFrame bounds what a server can make us hold; PulseAudio sends audio in
+	// MaxFrame bounds what a server can make us hold; PulseAudio sends audio in
 	// fragments and lists in packets far below it.
-	maxFrame = 4 << 20
+	MaxFrame = 4 << 20
 	// controlChannel marks a frame that holds a message and no audio.
 	controlChannel = 0xFFFFFFFF
 	// memoryFlags mark frames of shared memory, which we never agree to.
@@ -103,8 +103,8 @@ func (l *link) readFrame() error {
 	size := binary.BigEndian.Uint32(l.head[0:])
 	channel := binary.BigEndian.Uint32(l.head[4:])
 	flags := binary.BigEndian.Uint32(l.head[16:])
-	if size > maxFrame {
-		return fmt.Errorf("read frame: %d bytes, at most %d allowed", size, maxFrame)
+	if size > MaxFrame {
+		return fmt.Errorf("read frame: %d bytes, at most %d allowed", size, MaxFrame)
 	}
 	if cap(l.body) < int(size) {
 		l.body = make([]byte, size)
@@ -152,7 +152,7 @@ func (l *link) Write(p []byte) (int, error) {
 }
 
 func (l *link) write(p []byte) (int, error) {
-	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(WriteTimeout)); err != nil {
 		return 0, err
 	}
 	u, ok := l.conn.(*net.UnixConn)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package pulse
+package wire
 
 import (
 	"strings"
@@ -12,42 +12,42 @@ import (
 const (
 	// maxProperties bounds the wire size of one request's properties: the codec
 	// panics on a request over 1024 bytes, and the rest of the largest request
-	// (creating a stream with a device name of maxName) takes under 350.
+	// (creating a stream with a device name of MaxName) takes under 350.
 	maxProperties = 640
 	// maxValue bounds one property, so that a long name cannot push out the rest.
 	maxValue = 160
-	// maxName is the longest device name PulseAudio itself allows (PA_NAME_MAX).
-	maxName = 128
+	// MaxName is the longest device name PulseAudio itself allows (PA_NAME_MAX).
+	MaxName = 128
 	// propertyOverhead is what the codec adds to a key and a value: type bytes,
 	// two lengths and two terminators.
 	propertyOverhead = 13
 )
 
-// A property is a key and a value; lists go from important to dispensable.
-type property struct{ key, value string }
+// A Property is a key and a value; lists go from important to dispensable.
+type Property struct{ Key, Value string }
 
-// properties makes the wire list. Values are cleaned and cut; what does not fit
+// Properties makes the wire list. Values are cleaned and cut; what does not fit
 // the budget is left out, from the end. Empty values are left out too.
-func properties(list []property) proto.PropList {
+func Properties(list []Property) proto.PropList {
 	out := proto.PropList{}
 	size := 0
 	for _, p := range list {
-		v := cleanText(p.value, maxValue)
-		size += len(p.key) + len(v) + propertyOverhead
+		v := Clean(p.Value, maxValue)
+		size += len(p.Key) + len(v) + propertyOverhead
 		if v == "" {
-			size -= len(p.key) + propertyOverhead
+			size -= len(p.Key) + propertyOverhead
 			continue
 		}
 		if size > maxProperties {
 			break
 		}
-		out[p.key] = proto.PropListString(v)
+		out[p.Key] = proto.PropListString(v)
 	}
 	return out
 }
 
-// cleanText makes s valid UTF-8 without NUL, at most limit bytes, cut at a rune.
-func cleanText(s string, limit int) string {
+// Clean makes s valid UTF-8 without NUL, at most limit bytes, cut at a rune.
+func Clean(s string, limit int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "")
 	if len(s) <= limit {
 		return s
