@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 )
 
 var (
@@ -81,7 +83,7 @@ func setAside(s string) (string, []string) {
 
 func putBack(s string, spans []string) string {
 	for _, span := range spans {
-		span = strings.NewReplacer("_", " ", "`", " ").Replace(span)
+		span = strings.NewReplacer("_", " ", "`", " ", "*", " ").Replace(span)
 		s = strings.Replace(s, string(placeholder), span, 1)
 	}
 	return s
@@ -95,8 +97,8 @@ var (
 
 // sayAddresses says the host of a web address, dots as words, and a mail
 // address whole.
-func sayAddresses(s string, t *table) string {
-	dot := " " + t.word("say.dot", "dot") + " "
+func sayAddresses(s string, t *lexicon.Table) string {
+	dot := " " + word(t, "say.dot", "dot") + " "
 	dotted := func(s string) string { return strings.ReplaceAll(strings.Trim(s, ".-"), ".", dot) }
 	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
 		g := webAddress.FindStringSubmatch(m)
@@ -104,7 +106,7 @@ func sayAddresses(s string, t *table) string {
 	})
 	s = mail.ReplaceAllStringFunc(s, func(m string) string {
 		g := mail.FindStringSubmatch(m)
-		return dotted(strings.ReplaceAll(g[1], "_", " ")) + " " + t.word("say.at", "at") + " " + dotted(g[2])
+		return dotted(strings.ReplaceAll(g[1], "_", " ")) + " " + word(t, "say.at", "at") + " " + dotted(g[2])
 	})
 	return bareHost.ReplaceAllStringFunc(s, func(m string) string {
 		host, _, _ := strings.Cut(m, "/")
@@ -118,8 +120,8 @@ func endMarks(s string) string {
 }
 
 // word returns a word of the language, or other when it has none.
-func (t *table) word(key, other string) string {
-	if w := t.notes[key]; w != "" {
+func word(t *lexicon.Table, key, other string) string {
+	if w := t.Say(key); w != "" {
 		return w
 	}
 	return other

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 )
 
 // maxRunes is the longest piece a Splitter emits, code blocks and tables
@@ -28,7 +30,7 @@ const minClause = 40
 // goroutine and one answer; after Flush it is empty and may be used again.
 type Splitter struct {
 	lang  string
-	table *table
+	table *lexicon.Table
 
 	buf   []byte // text not emitted yet; begins with the current item
 	pos   int    // buf[:pos] is known to hold no end
@@ -43,7 +45,7 @@ type Splitter struct {
 // as "it" or "en-us". The language chooses the abbreviations; a language
 // without a table is cut by its marks alone.
 func NewSplitter(lang string) *Splitter {
-	return &Splitter{lang: primary(lang), table: tableFor(lang), bol: true}
+	return &Splitter{lang: lexicon.Primary(lang), table: lexicon.For(lang), bol: true}
 }
 
 // Push adds text and returns the sentences that are certain now, in order.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -19,11 +20,11 @@ import (
 // numbers, times and percent signs are left to the phonemiser, which reads them
 // well; lang is a tag such as "it" or "en-us".
 func Spoken(sentence, lang string) string {
-	t := tableFor(lang)
+	t := lexicon.For(lang)
 	text := strings.TrimSpace(norm.NFC.String(strings.Map(visible, sentence)))
 	switch k, _ := lineKind(&view{b: []byte(text), final: true}, 0); k {
 	case fence:
-		return t.notes["say.code"]
+		return t.Say("say.code")
 	case grid:
 		return sayTable(text, t)
 	case rule:
@@ -68,7 +69,7 @@ func sayable(r rune) rune {
 }
 
 // sayTable reads a table of one row, and only mentions a larger one.
-func sayTable(text string, t *table) string {
+func sayTable(text string, t *lexicon.Table) string {
 	var rows []string
 	for line := range strings.Lines(text) {
 		if strings.IndexFunc(line, hasSound) >= 0 {
@@ -85,7 +86,7 @@ func sayTable(text string, t *table) string {
 		}
 		return tidy(strings.Map(sayable, strings.Join(cells, ", ")))
 	}
-	return t.notes["say.table"]
+	return t.Say("say.table")
 }
 
 // tidy makes white space single and takes it from in front of marks.

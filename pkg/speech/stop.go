@@ -219,11 +219,11 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 	switch {
 	case token == "":
 		return false
-	case t.never[low] || t.never[plain] || t.never[before+" "+low]:
+	case t.Never[low] || t.Never[plain] || t.Never[before+"_"+low]:
 		return true
-	case t.number[low] || t.number[plain]:
+	case t.Number[low] || t.Number[plain]:
 		return o.kind == opensNumber
-	case t.may[low] || t.may[plain]:
+	case t.May[low] || t.May[plain]:
 		return !s.opensSentence(v, o)
 	case isOrdinal(token) && s.lang == "de":
 		return o.kind == opensCapital && !s.opensSentence(v, o)
@@ -264,7 +264,7 @@ func (s *Splitter) opensSentence(v *view, o opening) bool {
 	if r, _ := utf8.DecodeRune(v.b[o.at:]); r == '¿' || r == '¡' {
 		return true
 	}
-	return s.table.words[strings.ToLower(string(v.b[o.at:j]))]
+	return s.table.Words[strings.ToLower(string(v.b[o.at:j]))]
 }
 
 // isOrdinal: 3, 12, XIV; a year is none.

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package language tells which of a few configured languages a sentence is in,
+// from lists of frequent words and a letter model made of the same lists.
+package language
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"example.org/desktop-assistant/pkg/speech/lexicon"
+)
+
+// Weights of the evidence, in logarithms of odds. A word that k of the
+// configured languages share counts 1/k^2 of its weight.
+const (
+	wordWeight   = 2.5 // a function word
+	commonWeight = 2.5 // another frequent word
+	letterWeight = 1.0 // a word with a letter of few languages
+	priorWeight  = 2.3 // the prior: odds of ten to one
+	shapeWeight  = 0.35
+	shapeLimit   = 2.0 // of the letter model in text of one or two words, below the prior
+)
+
+// Identify returns which of the configured languages a sentence is in.
+//
+// Text that says little (numbers, names, addresses, "Ok.") keeps prior, or is
+// taken for the first configured language when prior is empty or not
+// configured; a clear sentence wins over the prior. The answer is an element of
+// configured as it stands there, or prior when configured is empty. Tags such
+// as "en-us" are compared by their first part.
+func Identify(sentence, prior string, configured []string) string {
+	if len(configured) == 0 {
+		return prior
+	}
+	at := slices.IndexFunc(configured, func(c string) bool { return lexicon.Primary(c) == lexicon.Primary(prior) })
+	held := max(at, 0)
+	text := bareText(sentence)
+	if i, ok := byScript(text, at, configured); ok {
+		return configured[i]
+	}
+	words := cutWords(text)
+	if len(words) == 0 || len(configured) == 1 {
+		return configured[held]
+	}
+	scores := score(words, configured)
+	if at >= 0 {
+		scores[at] += priorWeight
+	}
+	best := held
+	for i := range scores {
+		if scores[i] > scores[best]+1e-9 {
+			best = i
+		}
+	}
+	return configured[best]
+}
+
+var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+")
+
+// bareText drops code, targets of links and addresses.
+func bareText(s string) string { return notLanguage.ReplaceAllString(s, " ") }
+
+// byScript decides between Latin and CJK text, and between ja and zh.
+func byScript(text string, prior int, configured []string) (int, bool) {
+	kana, han, latin := 0, 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.IsLetter(r):
+			latin++
+		}
+	}
+	if 3*(kana+han) <= latin {
+		return 0, false
+	}
+	index := func(lang string) int {
+		return slices.IndexFunc(configured, func(c string) bool { return lexicon.Primary(c) == lang })
+	}
+	ja, zh := index("ja"), index("zh")
+	switch {
+	case ja < 0 && zh < 0:
+		return max(prior, 0), true
+	case zh < 0, kana > 0 && ja >= 0:
+		return ja, true
+	case han < 4 && prior >= 0 && prior == ja:
+		return ja, true
+	}
+	return zh, true
+}
+
+// neutral words are used in every language and say nothing about the text.
+var neutral = wordSet("ok okay no stop wow super bravo taxi hotel pizza bar film radio internet computer video audio email online wifi app usb hdmi tv")
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// A word is in lower case; a name is capitalised inside the text.
+type word struct {
+	text string
+	name bool
+}
+
+func cutWords(text string) []word {
+	allCaps := strings.ToUpper(text) == text
+	var out []word
+	text = strings.ReplaceAll(text, "’", "'")
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r != '\'' && !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	for i, w := range fields {
+		w = strings.Trim(w, "'")
+		low := strings.ToLower(w)
+		capital := w != low
+		acronym := len(w) > 1 && w == strings.ToUpper(w) && (!allCaps || len(fields) < 4)
+		if w == "" || neutral[low] || acronym {
+			continue
+		}
+		out = append(out, word{low, capital && i > 0 && !allCaps})
+	}
+	return out
+}
+
+// score returns the evidence for each configured language.
+func score(words []word, configured []string) []float64 {
+	listed, shape := make([]float64, len(configured)), make([]float64, len(configured))
+	models, shaped := shapes(), 0
+	for _, w := range words {
+		addListed(listed, w.text, configured)
+		if w.name {
+			continue
+		}
+		shaped++
+		for i, c := range configured {
+			shape[i] += models[lexicon.Primary(c)].logOdds(w.text)
+		}
+	}
+	top := slices.Max(shape)
+	for i := range shape {
+		d := shapeWeight * (shape[i] - top)
+		if shaped < 3 {
+			d = max(d, -shapeLimit)
+		}
+		listed[i] += d
+	}
+	return listed
+}
+
+// addListed adds what the word lists say about w, also about the parts of an
+// elision: "dell'acqua", "j'ai", "what's".
+func addListed(scores []float64, w string, configured []string) {
+	parts := []string{w}
+	if a, b, ok := strings.Cut(w, "'"); ok {
+		parts = append(parts, a+"'", b)
+	}
+	for n, p := range parts {
+		has := make([]float64, len(configured))
+		share := 0.0
+		for i, c := range configured {
+			t := lexicon.For(c)
+			switch stem := strings.TrimSuffix(p, "'"); {
+			case t.Words[p], n == 1 && t.Words[stem] && len(stem) > 0 && elides(c, stem):
+				has[i] = wordWeight
+			case t.Common[p]:
+				has[i] = commonWeight
+			case n == 0 && t.Letters != "" && strings.ContainsAny(p, t.Letters):
+				has[i] = letterWeight
+			}
+			if has[i] > 0 {
+				share++
+			}
+		}
+		for i := range has {
+			scores[i] += has[i] / max(1, share*share)
+		}
+	}
+}
+
+// elides reports whether a language writes stem with an apostrophe and no space.
+func elides(lang, stem string) bool {
+	lang = lexicon.Primary(lang)
+	return lang == "fr" && (len(stem) == 1 || stem == "qu") || lang == "it" && strings.HasSuffix(stem, "l") || lang == "it" && stem == "un"
+}
+
+// A shapeModel holds how often letters follow each other in the listed words
+// of a language.
+type shapeModel struct {
+	tri map[[3]rune]float64
+	bi  map[[2]rune]float64
+}
+
+// shapes builds the letter models once, from the word lists alone.
+var shapes = sync.OnceValue(func() map[string]shapeModel {
+	all := map[string]shapeModel{}
+	for _, lang := range lexicon.Languages() {
+		t := lexicon.For(lang)
+		m := shapeModel{map[[3]rune]float64{}, map[[2]rune]float64{}}
+		for _, set := range []map[string]bool{t.Words, t.Common} {
+			for w := range set {
+				m.add(w)
+			}
+		}
+		all[lang] = m
+	}
+	return all
+})
+
+func (m shapeModel) add(w string) {
+	eachTrigram(w, func(t [3]rune) {
+		m.tri[t]++
+		m.bi[[2]rune{t[0], t[1]}]++
+	})
+}
+
+// logOdds is the logarithm of the likelihood of w, smoothed.
+func (m shapeModel) logOdds(w string) float64 {
+	sum := 0.0
+	eachTrigram(w, func(t [3]rune) {
+		sum += math.Log((m.tri[t] + 0.3) / (m.bi[[2]rune{t[0], t[1]}] + 9))
+	})
+	return sum
+}
+
+func eachTrigram(w string, f func([3]rune)) {
+	a, b := ' ', ' '
+	for _, r := range w + " " {
+		f([3]rune{a, b, r})
+		a, b = b, r
+	}
+}
