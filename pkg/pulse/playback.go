@@ -173,6 +173,17 @@ func (p *Playback) Write(ctx context.Context, samples []float32) error {
 	return nil
 }
 
+// Room is how many samples Write takes now without waiting, and a channel that is
+// closed when that may have changed, as it is when the stream ends.
+func (p *Playback) Room() (samples int, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.stopping {
+		return 0, p.changed
+	}
+	return p.credit / bytesPerF32, p.changed
+}
+
 // await blocks until cond, called with mu held, is true or fails.
 func (p *Playback) await(ctx context.Context, cond func() (bool, error)) error {
 	for {

@@ -258,6 +258,32 @@ func TestPauseIsSilentAndLosesNothing(t *testing.T) {
 	}
 }
 
+func TestRoomIsWhatWriteTakesAtOnce(t *testing.T) {
+	t.Parallel()
+	r := soundtest.Start(t)
+	p := playback(t, dial(t, r))
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for sent := 0; sent < rate; {
+		room, changed := p.Room()
+		if room == 0 {
+			select {
+			case <-changed:
+			case <-deadline.C:
+				t.Fatalf("no room after %d samples", sent)
+			}
+			continue
+		}
+		must(t, p.Write(t.Context(), make([]float32, room)))
+		sent += room
+	}
+	p.Close()
+	room, _ := p.Room()
+	if room != 0 {
+		t.Errorf("room for %d samples on a closed stream", room)
+	}
+}
+
 func TestTwoSoundsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := soundtest.Start(t)
