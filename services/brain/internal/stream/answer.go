@@ -109,7 +109,7 @@ func (a *Answer) frame(data []byte) (string, error) {
 		a.res.Bad++
 		return "", nil
 	}
-	if c.Choices == nil && c.Usage == nil {
+	if c.Choices == nil && a.res.Suspect == nil {
 		a.res.Suspect = ParseFault(data)
 	}
 	a.res.Frames++

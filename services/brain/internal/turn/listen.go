@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"context"
+	"time"
+
+	"example.org/desktop-assistant/pkg/speech"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/phrase"
+)
+
+// listen waits for the end of the utterance. micd ends one at its own limit, so
+// that this deadline is met only when micd is gone.
+func (r *run) listen() {
+	r.deadline = r.after(r.env.Settings.ListenLimit, func(ctx context.Context, r *run) {
+		if !r.asked && r.clock.ended.IsZero() {
+			r.fail(ctx, phrase.MicLost, proto.Errorf(proto.CodeTimeout, "listen", "the utterance did not end"))
+		}
+	})
+}
+
+// event takes an event that names this turn.
+func (r *run) event(ctx context.Context, ev proto.Event) {
+	switch ev := ev.(type) {
+	case proto.UtteranceEnded:
+		r.utteranceEnded(ctx, ev)
+	case proto.STTFinal: // without words; others come by Ask
+		r.notCaught(ctx, proto.RejectSilence)
+	case proto.STTRejected:
+		r.notCaught(ctx, ev.Reason)
+	case proto.STTFailed:
+		if !r.asked {
+			r.fail(ctx, phrase.NoSTT, &ev.Error)
+		}
+	default:
+		r.speechEvent(ctx, ev)
+	}
+}
+
+func (r *run) utteranceEnded(ctx context.Context, ev proto.UtteranceEnded) {
+	if r.asked || !r.clock.ended.IsZero() {
+		return
+	}
+	r.clock.ended = time.Now().Add(-time.Duration(max(0, ev.AgeMS)) * time.Millisecond)
+	if ev.Reason == proto.EndCancelled {
+		r.leave(ctx, proto.EndTurnCancelled, nil)
+		return
+	}
+	stop(r.deadline)
+	r.deadline = r.after(r.env.Settings.STTDeadline, func(ctx context.Context, r *run) {
+		if !r.asked {
+			err := proto.Errorf(proto.CodeTimeout, "listen", "no transcript in %s", r.env.Settings.STTDeadline)
+			r.fail(ctx, phrase.STTLate, err.WithHint("see what sttd does: desktop-assistant status"))
+		}
+	})
+}
+
+// notCaught ends a turn in which nothing was said that could be answered. Who
+// pressed a key waits for something; a noise in the room does not.
+func (r *run) notCaught(ctx context.Context, reason string) {
+	switch {
+	case r.asked:
+	case r.Trigger == proto.TriggerKey || r.Trigger == proto.TriggerSwitch:
+		r.fail(ctx, phrase.NotCaught, proto.Errorf(proto.CodeInvalid, "listen", "%s", reason))
+	default:
+		r.leave(ctx, proto.EndSilent, nil)
+	}
+}
+
+// ask takes the question and begins the answer when the turns before are over.
+func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
+	if r.asked || r.result != nil || r.leaving != nil || r.failing != nil {
+		return
+	}
+	r.asked = true
+	r.clock.asked = time.Now()
+	stop(r.deadline)
+	r.question = text
+	if language == "" {
+		language = speech.Language(text, r.language, r.env.Languages)
+	}
+	r.language, r.prior = language, language
+	r.publish(proto.TurnAsked{Text: text, Language: language})
+	r.spawn(func() {
+		for _, t := range after {
+			select {
+			case <-t.Over():
+			case <-ctx.Done():
+				return
+			}
+		}
+		offer := r.env.Tools.Offer(ctx)
+		r.post(func(ctx context.Context, r *run) { r.answer(ctx, offer) })
+	})
+}
