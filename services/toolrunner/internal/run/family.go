@@ -79,8 +79,8 @@ func (f *family) clear(call string, limit time.Duration) int {
 	deadline := time.Now().Add(limit)
 	pause := 100 * time.Microsecond
 	for {
-		left := f.sweep(call)
-		if left == 0 || time.Now().After(deadline) {
+		left, settled := f.sweep(call)
+		if settled || time.Now().After(deadline) {
 			return left
 		}
 		time.Sleep(pause) // the kernel tells nobody when a group is gone
@@ -89,15 +89,17 @@ func (f *family) clear(call string, limit time.Duration) int {
 }
 
 // sweep reaps dead orphans, kills living ones of the call ("" for none) and
-// returns how many of its own it saw alive.
-func (f *family) sweep(call string) int {
+// returns how many of its own it saw alive. Things are settled when it found
+// neither: an orphan that died during the sweep has left us its children, and
+// they are not in the list yet.
+func (f *family) sweep(call string) (left int, settled bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	pids, err := children()
 	if err != nil {
-		return 0
+		return 0, true
 	}
-	left := 0
+	settled = true
 	for _, pid := range pids {
 		if f.leaders[pid] != nil {
 			continue
@@ -105,14 +107,17 @@ func (f *family) sweep(call string) int {
 		status, ok := readStatus(pid)
 		switch {
 		case !ok:
+			settled = false
 		case status.state == 'Z':
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			settled = false
 		case call != "" && f.owner(pid, status) == call:
 			_ = unix.Kill(pid, unix.SIGKILL)
 			left++
+			settled = false
 		}
 	}
-	return left
+	return left, settled
 }
 
 // owner names the running call that an orphan belongs to, "" when that cannot

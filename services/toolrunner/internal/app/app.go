@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app joins toolrunner: tool files and calls in, results out.
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/run"
+	"example.org/desktop-assistant/services/toolrunner/internal/tool"
+	"example.org/desktop-assistant/services/toolrunner/internal/watch"
+)
+
+const (
+	askerEvery  = 1500 * time.Millisecond // how often the asker of a running call is pinged
+	askerAnswer = 500 * time.Millisecond  // how long it may take to answer
+	closeLimit  = 2 * time.Second         // for processes that do not die when killed
+)
+
+// App is the daemon. Dir and Run are its seams: change them between New and
+// [App.Run].
+type App struct {
+	Dir    string     // of the tools
+	Config run.Config // how tools are run
+
+	env    daemon.Env
+	runner *run.Runner
+	calls  calls
+
+	mu       sync.Mutex
+	revision int
+	faults   []string // keys of the problems of tool files
+}
+
+// New makes the daemon's app.
+func New(env daemon.Env) (daemon.App, error) {
+	dir, err := toolsDir(env.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &App{
+		Dir: dir, env: env,
+		Config: run.Config{
+			Log: env.Log, MaxParallel: env.Config.Tools.MaxParallel,
+			Env: env.Config.Env, Secrets: secrets(env.Config),
+		},
+	}, nil
+}
+
+// Run implements [daemon.App].
+func (a *App) Run(ctx context.Context) error {
+	a.runner = run.New(a.Config, tool.LoadDir(a.Dir))
+	defer func() {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+		defer cancel()
+		if err := a.runner.Close(limit); err != nil {
+			a.env.Log.Error("stop", "error", err)
+		}
+	}()
+	cancels, err := a.env.Bus.ToolCancels(ctx, bus.Fail(1024, func() { a.env.Log.Error("cancels were lost") }),
+		func(_ context.Context, call string) { a.calls.cancel(call) })
+	if err != nil {
+		return err
+	}
+	defer cancels.Close()
+	service, err := a.serve(ctx)
+	if err != nil {
+		return err
+	}
+	changed := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		err := watch.Folder(ctx, a.env.Log, a.Dir, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		})
+		if err != nil {
+			a.env.Problems.Set("watch", err.Error(), "changes of tools need a restart: systemctl --user restart da-toolrunner")
+		}
+	})
+	a.env.Ready()
+	for {
+		select {
+		case <-ctx.Done():
+			watching.Wait()
+			return service.Stop()
+		case <-changed:
+			service = a.reload(ctx, service, &watching)
+		}
+	}
+}
+
+// serve registers the tools of now. A new service is made for each list of
+// tools, since an endpoint cannot be taken back.
+func (a *App) serve(ctx context.Context) (*bus.Service, error) {
+	set := a.runner.Tools()
+	a.mu.Lock()
+	a.revision++
+	old := a.faults
+	a.faults = nil
+	for _, p := range set.Problems {
+		a.faults = append(a.faults, p.String())
+	}
+	faults := a.faults
+	a.mu.Unlock()
+	for _, key := range old {
+		if !slices.Contains(faults, key) {
+			a.env.Problems.Clear(key)
+		}
+	}
+	for _, p := range set.Problems {
+		a.env.Problems.Set(p.String(), p.String(), p.Hint)
+	}
+	endpoints := []bus.Endpoint{bus.Command(a.list)}
+	for _, t := range set.Tools {
+		endpoints = append(endpoints, bus.Tool(t.Spec(), func(ctx context.Context, c proto.ToolCall, arguments []byte) proto.ToolResult {
+			return a.call(ctx, t.Name, c, arguments)
+		}))
+	}
+	return a.env.Serve(ctx, endpoints...)
+}
+
+// reload reads the tools again. Calls of the old list go on to their end.
+func (a *App) reload(ctx context.Context, old *bus.Service, wait *sync.WaitGroup) *bus.Service {
+	a.runner.Replace(tool.LoadDir(a.Dir))
+	next, err := a.serve(ctx)
+	if err != nil {
+		a.env.Problems.Set("reload", fmt.Sprintf("the changed tools cannot be offered: %v", err), proto.HintOf(err))
+		return old
+	}
+	a.env.Problems.Clear("reload")
+	wait.Go(func() {
+		if err := old.Drain(); err != nil {
+			a.env.Log.Warn("take back the old tools", "error", err)
+		}
+	})
+	a.mu.Lock()
+	revision := a.revision
+	a.mu.Unlock()
+	a.publish(proto.ToolChanged{Revision: revision}, bus.Meta{})
+	return next
+}
+
+func (a *App) list(context.Context, proto.ToolList) (proto.Tools, error) {
+	set := a.runner.Tools()
+	a.mu.Lock()
+	reply := proto.Tools{Revision: a.revision, Tools: []proto.ToolSpec{}, Dir: set.Dir}
+	a.mu.Unlock()
+	for _, t := range set.Tools {
+		reply.Tools = append(reply.Tools, t.Spec())
+	}
+	for _, p := range set.Problems {
+		reply.Problems = append(reply.Problems, proto.Problem{What: p.String(), Hint: p.Hint})
+	}
+	return reply, nil
+}
+
+func (a *App) publish(ev proto.Event, m bus.Meta) {
+	if err := a.env.Bus.Publish(ev, m); err != nil {
+		a.env.Log.Error("publish", "error", err)
+	}
+}
+
+// detail is what status shows of toolrunner.
+type detail struct {
+	Dir     string   `json:"dir"`
+	Tools   []string `json:"tools"`
+	Running int      `json:"running"`
+}
+
+// Detail implements [daemon.Detailer].
+func (a *App) Detail() any {
+	set := a.runner.Tools()
+	d := detail{Dir: a.Dir, Tools: []string{}, Running: a.calls.running()}
+	for _, t := range set.Tools {
+		d.Tools = append(d.Tools, t.Name)
+	}
+	return d
+}

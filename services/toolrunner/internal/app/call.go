@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/run"
+)
+
+// call runs one call from the bus and tells what happens to it.
+func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
+	if c.Call == "" {
+		c.Call = bus.NewID()
+	}
+	if c.Device == "" {
+		c.Device = a.env.Bus.Device()
+	}
+	meta := bus.Meta{Device: c.Device, Session: c.Session, Turn: c.Turn}
+	start := time.Now()
+	a.publish(proto.ToolCalled{Call: c.Call, Name: name, Arguments: asJSON(arguments)}, meta)
+	result := a.bounded(ctx, name, c, arguments)
+	result.Call = c.Call
+	result.TookMS = time.Since(start).Milliseconds()
+	a.publish(proto.ToolFinished{ToolResult: result, Name: name}, meta)
+	return result
+}
+
+// bounded runs a call until it ends, is cancelled, or its asker is gone.
+func (a *App) bounded(ctx context.Context, name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !a.calls.add(c.Call, cancel) {
+		return proto.ToolResult{Kind: proto.KindInvalidArguments, Result: "error: a call with this id runs already"}
+	}
+	defer a.calls.remove(c.Call)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel() // before the wait
+	if service, instance, ok := bus.SplitAsker(c.Asker); ok {
+		watching.Go(func() { a.watchAsker(ctx, cancel, service, instance) })
+	}
+	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == "external"})
+	return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}
+}
+
+// watchAsker cancels a call whose asker did not answer twice in a row: nobody
+// waits for the result any more.
+func (a *App) watchAsker(ctx context.Context, cancel func(), service, instance string) {
+	missed := 0
+	ticker := time.NewTicker(askerEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !a.env.Bus.Connected() { // the bus went, not the asker
+			continue
+		}
+		limit, done := context.WithTimeout(ctx, askerAnswer)
+		alive := a.env.Bus.Alive(limit, service, instance)
+		done()
+		if alive {
+			missed = 0
+			continue
+		}
+		if missed++; missed == 2 {
+			a.env.Log.Warn("whoever asked for a tool is gone, cancelling it", "asker", service)
+			cancel()
+			return
+		}
+	}
+}
+
+// asJSON shows arguments as they came: as JSON when they are, else as text.
+func asJSON(arguments []byte) json.RawMessage {
+	if len(arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	if json.Valid(arguments) {
+		return arguments
+	}
+	text, err := json.Marshal(string(arguments))
+	if err != nil { // a string always has a JSON form
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+// calls are the calls that run, by their id.
+type calls struct {
+	mu   sync.Mutex
+	list map[string]func()
+}
+
+func (c *calls) add(call string, cancel func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.list = map[string]func(){}
+	}
+	if _, taken := c.list[call]; taken {
+		return false
+	}
+	c.list[call] = cancel
+	return true
+}
+
+func (c *calls) remove(call string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.list, call)
+}
+
+func (c *calls) cancel(call string) {
+	c.mu.Lock()
+	cancel := c.list[call]
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (c *calls) running() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.list)
+}
