@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -131,7 +132,11 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 
 // reload reads the tools again. Calls of the old list go on to their end.
 func (a *App) reload(ctx context.Context, old *bus.Service, wait *sync.WaitGroup) *bus.Service {
-	a.runner.Replace(tool.LoadDir(a.Dir))
+	set := tool.LoadDir(a.Dir)
+	if reflect.DeepEqual(set, a.runner.Tools()) {
+		return old // a program or a file of notes changed, no tool did
+	}
+	a.runner.Replace(set)
 	next, err := a.serve(ctx)
 	if err != nil {
 		a.env.Problems.Set("reload", fmt.Sprintf("the changed tools cannot be offered: %v", err), proto.HintOf(err))

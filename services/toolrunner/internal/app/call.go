@@ -21,6 +21,9 @@ func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments
 	if c.Device == "" {
 		c.Device = a.env.Bus.Device()
 	}
+	if len(arguments) == 0 { // a plain request without a body
+		arguments = []byte("{}")
+	}
 	meta := bus.Meta{Device: c.Device, Session: c.Session, Turn: c.Turn}
 	start := time.Now()
 	a.publish(proto.ToolCalled{Call: c.Call, Name: name, Arguments: asJSON(arguments)}, meta)
@@ -81,9 +84,6 @@ func (a *App) watchAsker(ctx context.Context, cancel func(), service, instance s
 
 // asJSON shows arguments as they came: as JSON when they are, else as text.
 func asJSON(arguments []byte) json.RawMessage {
-	if len(arguments) == 0 {
-		return json.RawMessage("{}")
-	}
 	if json.Valid(arguments) {
 		return arguments
 	}

@@ -19,9 +19,10 @@ const (
 	retry  = time.Second            // while the folder is not there
 )
 
-// Folder calls changed, from its own goroutine, whenever something in dir
-// changed, also when dir itself comes, goes or is replaced. It returns when ctx
-// ends, or with an error when the kernel offers no watches.
+// Folder calls changed whenever something in dir changed, also when dir itself
+// comes, goes or is replaced, and once when it begins to watch: what changed
+// between the caller's last look and that moment would be missed otherwise. It
+// returns when ctx ends, or with an error when the kernel offers no watches.
 func Folder(ctx context.Context, log *slog.Logger, dir string, changed func()) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -29,6 +30,7 @@ func Folder(ctx context.Context, log *slog.Logger, dir string, changed func()) e
 	}
 	defer w.Close()
 	watched := w.Add(dir) == nil
+	changed()
 	ticker := time.NewTicker(retry)
 	defer ticker.Stop()
 	var settled <-chan time.Time

@@ -25,6 +25,15 @@ func TestFolder(t *testing.T) {
 	go func() {
 		done <- Folder(ctx, slog.New(slog.DiscardHandler), dir, func() { told <- struct{}{} })
 	}()
+	await := func(what string) {
+		t.Helper()
+		select {
+		case <-told:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: not told", what)
+		}
+	}
+	await("the first look")
 	file := filepath.Join(dir, "a.toml")
 	for _, step := range []struct {
 		what string
@@ -40,11 +49,7 @@ func TestFolder(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-told:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%s: not told", step.what)
-		}
+		await(step.what)
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/daemontest"
+	"example.org/desktop-assistant/proto"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const echo = "description = \"says it\"\ncommand = [\"printf\", \"%s\", \"{text}\"]\n[params.text]\ntype = \"string\"\n"
+const long = "description = \"takes long\"\ncommand = [\"sleep\", \"300\"]\ntimeout = 600\n"
+
+// start runs toolrunner on a folder with the given files.
+func start(t *testing.T, b *bustest.Bus, files map[string]string) (dir string, stop func()) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	_, stop = daemontest.Start(t, daemontest.Env(t, b, "toolrunner"), func(env daemon.Env) (daemon.App, error) {
+		app, err := New(env)
+		if err == nil {
+			app.(*App).Dir = dir
+		}
+		return app, err
+	})
+	return dir, stop
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func call(t *testing.T, c *bus.Conn, name string, head proto.ToolCall, arguments string) proto.ToolResult {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), name, head, []byte(arguments))
+	if err != nil {
+		t.Fatalf("call %s: %v", name, err)
+	}
+	return r
+}
+
+func TestCall(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	start(t, b, map[string]string{"echo.toml": echo})
+	c := b.Connect("brain")
+	r := call(t, c, "echo", proto.ToolCall{Call: "c1", Turn: "t1"}, `{"text":"hello"}`)
+	if !r.OK || r.Result != "hello" || r.Call != "c1" {
+		t.Errorf("got %+v", r)
+	}
+	called, seen := bustest.Expect[proto.ToolCalled](w, nil)
+	if seen.Turn != "t1" || called.Name != "echo" || string(called.Arguments) != `{"text":"hello"}` {
+		t.Errorf("told %+v of turn %s", called, seen.Turn)
+	}
+	if done, _ := bustest.Expect[proto.ToolFinished](w, nil); done.Call != "c1" || done.Result != "hello" {
+		t.Errorf("told %+v", done)
+	}
+	if r := call(t, c, "echo", proto.ToolCall{}, `not json`); r.OK || r.Result != "error: arguments are not valid JSON" {
+		t.Errorf("got %+v", r)
+	}
+	_, err := c.CallTool(t.Context(), "nothing", proto.ToolCall{}, nil)
+	if !errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
+		t.Errorf("an unknown tool gave %v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	start(t, b, map[string]string{"long.toml": long})
+	c := b.Connect("brain")
+	got := make(chan proto.ToolResult, 1)
+	go func() {
+		r, err := c.CallTool(t.Context(), "long", proto.ToolCall{Call: "c1"}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- r
+	}()
+	bustest.Expect[proto.ToolCalled](w, nil)
+	if err := c.CancelTool("c1"); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-got; r.OK || r.Kind != proto.KindCancelled || r.Result != "error: cancelled" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestAskerGone: nobody waits for the result any more, so the tool ends.
+func TestAskerGone(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	start(t, b, map[string]string{"long.toml": long})
+	c := b.Connect("brain")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // its requester gives up at once; the tool does not know
+		_, err := c.CallTool(ctx, "long", proto.ToolCall{Call: "c1", Asker: "brain/nobody"}, nil)
+		if err == nil {
+			t.Error("an answer came")
+		}
+	}()
+	bustest.Expect[proto.ToolCalled](w, nil)
+	cancel()
+	if done, _ := bustest.Expect[proto.ToolFinished](w, nil); done.Kind != proto.KindCancelled {
+		t.Errorf("told %+v", done)
+	}
+}
+
+// TestReload: files that come, change, break and go take effect, and a running
+// call is not cut.
+func TestReload(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	dir, _ := start(t, b, map[string]string{"slow.toml": "description = \"waits\"\ncommand = [\"wait.sh\"]\n",
+		"wait.sh": "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.05; done\necho waited\n"})
+	write(t, filepath.Join(dir, "wait.sh"), "#!/bin/sh\nwhile [ ! -e "+dir+"/go ]; do sleep 0.05; done\necho waited\n")
+	c := b.Connect("brain")
+	got := make(chan proto.ToolResult, 1)
+	go func() {
+		r, err := c.CallTool(t.Context(), "slow", proto.ToolCall{}, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- r
+	}()
+	bustest.Expect[proto.ToolCalled](w, nil)
+	write(t, filepath.Join(dir, "echo.toml"), echo)
+	bustest.Expect[proto.ToolChanged](w, nil)
+	if r := call(t, c, "echo", proto.ToolCall{}, `{"text":"new"}`); r.Result != "new" {
+		t.Errorf("got %+v", r)
+	}
+	write(t, filepath.Join(dir, "echo.toml"), "description = 7\n")
+	state, _ := bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) > 0 })
+	if !strings.Contains(state.Problems[0].What, "echo.toml:1") {
+		t.Errorf("the problem does not name its place: %+v", state.Problems)
+	}
+	tools, err := bus.Request(t.Context(), c, proto.ToolList{})
+	if err != nil || len(tools.Tools) != 1 || len(tools.Problems) == 0 {
+		t.Errorf("list: %+v, %v", tools, err)
+	}
+	write(t, filepath.Join(dir, "go"), "")
+	if r := <-got; r.Result != "waited" {
+		t.Errorf("the running call came to %+v", r)
+	}
+	if err := os.Remove(filepath.Join(dir, "echo.toml")); err != nil {
+		t.Fatal(err)
+	}
+	bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) == 0 })
+}
+
+// TestStop: stopping cancels what runs and leaves nothing.
+func TestStop(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	_, stop := start(t, b, map[string]string{"long.toml": long})
+	c := b.Connect("brain")
+	got := make(chan proto.ToolResult, 1)
+	go func() {
+		r, _ := c.CallTool(t.Context(), "long", proto.ToolCall{}, nil)
+		got <- r
+	}()
+	bustest.Expect[proto.ToolCalled](w, nil)
+	stop()
+	if r := <-got; r.Kind != proto.KindCancelled {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	b := bustest.New(t)
+	start(t, b, map[string]string{"echo.toml": echo})
+	s, err := bus.Request(t.Context(), b.Connect("cli"), proto.StatusOf{Daemon: "toolrunner"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d detail
+	if err := json.Unmarshal(s.Detail, &d); err != nil || len(d.Tools) != 1 || d.Tools[0] != "echo" {
+		t.Errorf("detail %s: %v", s.Detail, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := bus.Request(ctx, b.Connect("cli"), proto.ReloadOf{Daemon: "toolrunner"}); err == nil {
+		t.Error("a reload that does nothing was answered as done")
+	}
+}
