@@ -180,6 +180,15 @@ func TestHandlerWithoutTest(t *testing.T) {
 	}
 }
 
+func TestMainRefusesAddresses(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", "nonsense", "example.org:80"} {
+		var errs strings.Builder
+		if status := Main([]string{"-addr", addr}, io.Discard, &errs); status != 2 || !strings.Contains(errs.String(), addr) {
+			t.Errorf("%s: got status %d, %q", addr, status, errs.String())
+		}
+	}
+}
+
 func TestModels(t *testing.T) {
 	s := New(t)
 	get := func() (int, string) {

@@ -5,20 +5,9 @@
 package main
 
 import (
-	"fmt"
-	"log/slog"
 	"os"
 
-	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/brain/internal/adapter"
 )
 
-func main() {
-	ctx, stop := daemon.Interruptible()
-	defer stop()
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if err := adapter.Serve(ctx, os.Stdin, os.Stdout, log); err != nil {
-		fmt.Fprintln(os.Stderr, "llm-streams:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(adapter.Main(os.Stdin, os.Stdout, os.Stderr)) }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/brain/internal/model"
 )
 
@@ -59,6 +60,19 @@ var kinds = map[model.Kind]string{
 
 // maxLine is the longest request line in bytes.
 const maxLine = 4 << 20
+
+// Main serves standard input and output until the input ends or a signal comes.
+// It returns the exit status.
+func Main(in io.Reader, out, errs io.Writer) int {
+	ctx, stop := daemon.Interruptible()
+	defer stop()
+	log := slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := Serve(ctx, in, out, log); err != nil {
+		daemon.Explain(errs, "llm-streams", err)
+		return 1
+	}
+	return 0
+}
 
 // Serve answers the lines of in on out until in ends or ctx does.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) error {

@@ -22,7 +22,7 @@ import (
 // Timeouts are the deadlines of a request; every one must be above 0.
 type Timeouts struct {
 	Connect    time.Duration // to a connection, TLS included
-	FirstToken time.Duration // silence before the first frame; keep-alive comments count as life
+	FirstToken time.Duration // silence before the first token; keep-alive comments count as life
 	Idle       time.Duration // silence after it
 	Total      time.Duration // the whole answer
 }
@@ -243,8 +243,9 @@ func (r *round) read() error {
 	}
 }
 
-// grant sets what the next byte is given: the first frame ends the patience for
-// the first token, a finish reason leaves a moment for usage.
+// grant sets what the next byte is given: the first token ends the patience for
+// it (a role chunk may come long before), a finish reason leaves a moment for
+// usage.
 func (r *round) grant() {
 	switch {
 	case r.patience == 0:
@@ -252,7 +253,7 @@ func (r *round) grant() {
 		r.patience = 0
 		r.watchdog.Stop()
 		r.watchdog = time.AfterFunc(grace, func() { r.cancel(errGrace) })
-	case r.patience != r.client.opt.Timeouts.Idle:
+	case r.answer.Began() && r.patience != r.client.opt.Timeouts.Idle:
 		r.patience = r.client.opt.Timeouts.Idle
 		r.watchdog.Reset(r.patience)
 	}
@@ -355,8 +356,9 @@ func (r *round) fail(outer, own context.Context, e *Error) *Error {
 	if r.answer != nil && r.answer.Spoke() {
 		e.Retry = RetryNever
 	}
-	if e.Kind == KindUnreachable || e.Kind == KindLoading || e.Status == http.StatusNotFound {
-		r.client.forget()
+	switch {
+	case e.Kind == KindUnreachable, e.Kind == KindLoading, e.Kind == KindInterrupted, e.Status == http.StatusNotFound:
+		r.client.forget() // the server may come back with another model
 	}
 	return e
 }
@@ -369,6 +371,10 @@ func noAnswer(err error, base string) *Error {
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "tls: "):
 		return &Error{Kind: KindUnreachable, Text: "connect: " + bare(err).Error(), Err: err,
 			Hint: fmt.Sprintf("start the chat server at %s, or set llm in the configuration to its address", base)}
+	case errors.Is(err, context.Canceled):
+		return &Error{Kind: KindCancelled, Text: "the request was cancelled", Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: KindStalled, Text: "no answer in time", Retry: RetryAgain, Err: err}
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		return &Error{Kind: KindBadStream, Text: bare(err).Error(), Err: err,
 			Hint: "check llm in the configuration: is it a chat server"}

@@ -13,8 +13,9 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/stream"
 )
 
-// loadingPause is how long to wait before asking a server that loads its model.
-const loadingPause = 2 * time.Second
+// pause is how long to wait before asking a loading or busy server again, when it
+// does not say.
+const pause = 2 * time.Second
 
 // maxRetryAfter is the longest Retry-After that a person can be made to wait.
 const maxRetryAfter = 10 * time.Second
@@ -33,7 +34,6 @@ func refusal(status int, header http.Header, body []byte) *Error {
 	}
 	classify(e)
 	if e.Retry == RetryLater {
-		e.After = loadingPause
 		if s, err := strconv.Atoi(header.Get("Retry-After")); err == nil && s >= 0 {
 			e.After = time.Duration(s) * time.Second
 		}
@@ -47,6 +47,11 @@ func refusal(status int, header http.Header, body []byte) *Error {
 // classify fills kind, hint and retry from the status and the server's words.
 // Words go first: servers give the same refusal with 400, 404 and 500.
 func classify(e *Error) {
+	defer func() {
+		if e.Retry == RetryLater {
+			e.After = pause
+		}
+	}()
 	for _, s := range signs {
 		if s.words.MatchString(e.Text) {
 			e.Kind, e.Hint, e.Retry = s.kind, s.hint, s.retry

@@ -113,7 +113,7 @@ func encodeRequest(req Request, model string, send map[string]bool) ([]byte, err
 		w.Messages = append(w.Messages, wm)
 	}
 	for _, t := range req.Tools {
-		spec := wireSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		spec := wireSpec(t)
 		if len(spec.Parameters) == 0 {
 			spec.Parameters = noParameters
 		}

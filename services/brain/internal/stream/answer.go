@@ -178,6 +178,11 @@ func (a *Answer) newText(c *choice, calls bool) string {
 	return text
 }
 
+// Began tells that some text, thinking or call came.
+func (a *Answer) Began() bool {
+	return a.said.Len() > 0 || a.res.Thought || len(a.calls.slots) > 0
+}
+
 // Finished tells that a finish reason came: text and calls are complete, at most
 // usage follows.
 func (a *Answer) Finished() bool { return a.res.Finish != "" }

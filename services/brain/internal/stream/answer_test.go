@@ -320,3 +320,37 @@ func FuzzParseFault(f *testing.F) {
 		}
 	})
 }
+
+func TestLeaks(t *testing.T) {
+	content := func(s string) string {
+		b, _ := json.Marshal(s)
+		return `{"delta":{"content":` + string(b) + `}}`
+	}
+	stop := `{"delta":{},"finish_reason":"stop"}`
+	leak := content(`<tool_call>{"name":"functions.get_weather","arguments":{"city":"Oslo"}}</tool_call>`)
+	call := `{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"get_time","arguments":"{}"}}]}}`
+	tests := []struct {
+		name   string
+		offer  markup.Offer
+		frames []string
+		text   string
+		calls  []string
+		leaked bool
+	}{
+		{"recovered", offered, []string{content("Wait. "), leak, stop}, "Wait. ", []string{`* get_weather {"city":"Oslo"}`}, false},
+		{"length", offered, []string{leak, `{"delta":{},"finish_reason":"length"}`}, "", []string{`* get_weather {"city":"Oslo"} truncated`}, false},
+		{"none offered", nil, []string{leak, stop}, "", nil, true},
+		{"arguments do not decode", offered, []string{content(`[TOOL_CALLS]get_weather{"city": Oslo}`), stop}, "", nil, true},
+		{"beside a real call", offered, []string{content("Wait. <function"), call, stop}, "Wait. ", []string{"c1 get_time {}"}, false},
+		{"the same call also as text", offered, []string{content(`{"name":"get_time","arguments":{}}`), call, stop}, "", []string{"c1 get_time {}"}, false},
+		{"lone marker", offered, []string{content("It is noon. <tool_call>\n"), stop}, "It is noon. ", nil, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, res, err := collect(t, tt.offer, tt.frames...)
+			if err != nil || text != tt.text || !slices.Equal(show(res.Calls), tt.calls) || res.Leaked != tt.leaked {
+				t.Errorf("got %q, %q, leaked %v, %v", text, show(res.Calls), res.Leaked, err)
+			}
+		})
+	}
+}
