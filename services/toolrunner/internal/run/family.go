@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// execLimit bounds the wait for a process in the middle of exec.
+const execLimit = 5 * time.Millisecond
+
 // family knows the child processes of this process and finds those that left
 // the process group of their call.
 //
@@ -63,24 +66,24 @@ func (f *family) start(cmd *exec.Cmd, call string) error {
 }
 
 // forget is called after the first process was reaped.
-func (f *family) forget(cmd *exec.Cmd, call string) {
+func (f *family) forget(cmd *exec.Cmd) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.leaders[cmd.Process.Pid] == cmd {
 		delete(f.leaders, cmd.Process.Pid)
 	}
-	delete(f.calls, call)
 }
 
-// clear kills and reaps what a call left behind. Its first process must be
-// dead and not yet reaped. It gives up after the limit and returns how many
-// processes could not be ended.
+// clear kills and reaps what a call left behind, and then the call no longer
+// counts as running. Its first process must be dead and not yet reaped. It
+// gives up after the limit and returns how many processes could not be ended.
 func (f *family) clear(call string, limit time.Duration) int {
-	deadline := time.Now().Add(limit)
+	start := time.Now()
 	pause := 100 * time.Microsecond
 	for {
-		left, settled := f.sweep(call)
-		if settled || time.Now().After(deadline) {
+		age := time.Since(start)
+		left, done := f.finish(call, age < execLimit, age > limit)
+		if done {
 			return left
 		}
 		time.Sleep(pause) // the kernel tells nobody when a group is gone
@@ -88,13 +91,33 @@ func (f *family) clear(call string, limit time.Duration) int {
 	}
 }
 
+// finish sweeps for a call and strikes it off when nothing of it is left, or
+// when it is told to give up. Both happen under one lock, or of two calls that
+// end together each would leave an orphan of unknown owner to the other.
+func (f *family) finish(call string, patient, giveUp bool) (left int, done bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	left, settled := f.sweep(call, patient)
+	if settled || giveUp {
+		delete(f.calls, call)
+		return left, true
+	}
+	return left, false
+}
+
+// reap reaps dead orphans without killing any.
+func (f *family) reap() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sweep("", false)
+}
+
 // sweep reaps dead orphans, kills living ones of the call ("" for none) and
 // returns how many of its own it saw alive. Things are settled when it found
 // neither: an orphan that died during the sweep has left us its children, and
-// they are not in the list yet.
-func (f *family) sweep(call string) (left int, settled bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// they are not in the list yet. With patience they are not settled either while
+// there is one that may tell its call in a moment. The lock must be held.
+func (f *family) sweep(call string, patient bool) (left int, settled bool) {
 	pids, err := children()
 	if err != nil {
 		return 0, true
@@ -111,10 +134,13 @@ func (f *family) sweep(call string) (left int, settled bool) {
 		case status.state == 'Z':
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 			settled = false
-		case call != "" && f.owner(pid, status) == call:
-			_ = unix.Kill(pid, unix.SIGKILL)
-			left++
-			settled = false
+		case call != "":
+			owner, sure := f.owner(pid, status)
+			if owner == call {
+				_ = unix.Kill(pid, unix.SIGKILL)
+				left++
+			}
+			settled = settled && owner != call && (sure || !patient)
 		}
 	}
 	return left, settled
@@ -123,17 +149,17 @@ func (f *family) sweep(call string) (left int, settled bool) {
 // owner names the running call that an orphan belongs to, "" when that cannot
 // be told now: by its process group, by the marker in its environment, else by
 // its age. One that dropped its environment belongs to whichever calls ran when
-// it started, and the last of them to end finds it.
-func (f *family) owner(pid int, status status) string {
+// it started, and the last of them to end finds it. It is not sure of one that
+// has no environment at all, as in the middle of exec.
+func (f *family) owner(pid int, status status) (call string, sure bool) {
 	for call, b := range f.calls {
 		if b.group == status.group {
-			return call
+			return call, true
 		}
 	}
-	if call := markerOf(pid); call != "" {
-		if _, running := f.calls[call]; running {
-			return call
-		}
+	call, sure = markerOf(pid)
+	if _, running := f.calls[call]; running {
+		return call, true
 	}
 	owner, candidates := "", 0
 	for call, b := range f.calls {
@@ -142,10 +168,13 @@ func (f *family) owner(pid int, status status) string {
 			candidates++
 		}
 	}
-	if candidates == 1 {
-		return owner
+	switch candidates {
+	case 0:
+		return "", true
+	case 1:
+		return owner, true
 	}
-	return ""
+	return "", sure
 }
 
 // children lists the children of the main thread, to which the kernel gives
@@ -191,16 +220,16 @@ func readStatus(pid int) (status, bool) {
 }
 
 // markerOf is the call in a process's environment, "" when there is none or it
-// may not be read.
-func markerOf(pid int) string {
+// may not be read. Known is false when the environment is empty for now.
+func markerOf(pid int) (call string, known bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return ""
+		return "", true
 	}
 	for pair := range bytes.SplitSeq(data, []byte{0}) {
 		if value, ok := bytes.CutPrefix(pair, []byte(marker+"=")); ok {
-			return string(value)
+			return string(value), true
 		}
 	}
-	return ""
+	return "", len(data) > 0
 }

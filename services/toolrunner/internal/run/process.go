@@ -63,7 +63,7 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 	go awaitExit(cmd.Process.Pid, exited)
 	end := r.await(ctx, exited, timeout)
 	// Until it is reaped, nobody else can get the leader's number as group.
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	_ = r.kill(-cmd.Process.Pid, unix.SIGKILL)
 	if !within(exited, killLimit) {
 		r.abandon(cmd, call, exited)
 		return endedBy(end, t, stdout, stderr, nil)
@@ -72,7 +72,7 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 		r.config.Log.Warn("processes of a tool could not be ended", "tool", t.Name, "count", left)
 	}
 	err = cmd.Wait()
-	r.family.forget(cmd, call)
+	r.family.forget(cmd)
 	return endedBy(end, t, stdout, stderr, err)
 }
 
@@ -100,7 +100,7 @@ func (r *Runner) await(ctx context.Context, exited <-chan struct{}, timeout time
 			}
 			return endCancel
 		case <-reap.C:
-			r.family.sweep("")
+			r.family.reap()
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (r *Runner) abandon(cmd *exec.Cmd, call string, exited <-chan struct{}) {
 		<-exited
 		r.family.clear(call, killLimit)
 		_ = cmd.Wait() // the answer was given long ago
-		r.family.forget(cmd, call)
+		r.family.forget(cmd)
 	}()
 }
 

@@ -11,8 +11,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
@@ -55,6 +58,7 @@ type Runner struct {
 	config Config
 	family *family
 	queue  *queue
+	kill   func(pid int, signal unix.Signal) error // replaced in tests
 
 	mu    sync.Mutex
 	tools tool.Set
@@ -82,7 +86,7 @@ func New(c Config, tools tool.Set) *Runner {
 	if err != nil {
 		c.Log.Warn("processes that leave their group will not be found", "error", err)
 	}
-	return &Runner{config: c, family: family, queue: newQueue(c.MaxParallel), tools: tools}
+	return &Runner{config: c, family: family, queue: newQueue(c.MaxParallel), kill: unix.Kill, tools: tools}
 }
 
 // Replace sets the tools of all calls from now on; running ones go on.
@@ -161,8 +165,7 @@ func (r *Runner) wait(ctx context.Context, t *tool.Tool, key string) (Result, bo
 // ctx ends. Calls must have returned before; a second Close is fine.
 func (r *Runner) Close(ctx context.Context) error {
 	r.mu.Lock()
-	late := r.late
-	r.late = nil
+	late := slices.Clone(r.late)
 	r.mu.Unlock()
 	for _, done := range late {
 		select {

@@ -4,6 +4,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
@@ -213,6 +217,59 @@ func TestCallsAreToldApart(t *testing.T) {
 	b.nothingLeft()
 }
 
+// While an older call runs, an orphan's age does not tell whose it is, and in
+// the middle of exec it has no environment that would.
+func TestOrphansBesideAnOlderCall(t *testing.T) {
+	b := newBox(t)
+	b.put("old.toml", "description = \"D.\"\ncommand = [\"sleep\", \"100\"]\ntimeout = 100\n")
+	b.script("x", "", `setsid sleep <mark> & setsid sleep <mark> & echo ok`)
+	r := b.runner(Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var old sync.WaitGroup
+	old.Go(func() { r.Call(ctx, "old", []byte("{}"), Options{}) })
+	eventually(t, "the older call", func() bool {
+		r.family.mu.Lock()
+		defer r.family.mu.Unlock()
+		return len(r.family.calls) == 1
+	})
+	for range 60 {
+		if got := r.Call(t.Context(), "x", []byte("{}"), Options{}); got.Text != "ok" {
+			t.Errorf("got %+v", got)
+		}
+		if pids := b.living(); len(pids) > 0 {
+			t.Fatalf("still running: %v", pids)
+		}
+	}
+	cancel()
+	old.Wait()
+	b.nothingLeft()
+}
+
+// A process that does not die, here because nobody kills it, delays neither the
+// answer nor Close beyond its limit, and is reaped when it ends after all.
+func TestAbandoned(t *testing.T) {
+	b := newBox(t)
+	b.put("x.toml", "description = \"D.\"\ncommand = [\"sleep\", \"<mark>\"]\ntimeout = 0.05\n")
+	r := b.runner(Config{Log: slog.New(slog.DiscardHandler)})
+	pid := 0
+	r.kill = func(group int, _ unix.Signal) error { pid = -group; return unix.EPERM }
+	if got := r.Call(t.Context(), "x", []byte("{}"), Options{}); got.Text != "error: timed out" {
+		t.Errorf("got %+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("close with a process alive: %v", err)
+	}
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.nothingLeft()
+}
+
 func TestReplace(t *testing.T) {
 	b := newBox(t)
 	b.script("x", "", `echo one`)
@@ -248,7 +305,7 @@ func TestRunnerKilled(t *testing.T) {
 	// Its orphans come to this process if an earlier test made it a subreaper.
 	family := &family{}
 	eventually(t, "its orphans to be reaped", func() bool {
-		_, settled := family.sweep("")
+		_, settled := family.sweep("", false)
 		return settled
 	})
 	b.nothingLeft()
