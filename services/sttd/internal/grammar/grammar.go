@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package grammar makes what a recogniser of commands listens for out of the
+// sentences of the tools.
+package grammar
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/desktop-assistant/pkg/intent"
+	"example.org/desktop-assistant/proto"
+)
+
+// language is the one that the recogniser of commands knows.
+const language = "en"
+
+// A Grammar is what to listen for. The zero value is nothing.
+type Grammar struct {
+	JSGF      string
+	Words     []string // of JSGF, sorted
+	Sentences int      // templates that are in it
+}
+
+// Of takes the English sentences of the tools, without those that have free
+// text, which a grammar cannot hear. A sentence that cannot be used is left out
+// and is one error, which names it and its tool.
+func Of(tools []proto.ToolSpec) (Grammar, []error) {
+	var usable []intent.Template
+	var faults []error
+	for _, spec := range tools {
+		params := paramsOf(spec)
+		for _, sentence := range english(spec) {
+			t, err := intent.ParseTemplate(sentence, params)
+			if err == nil && len(t.Phrases(1)) == 0 {
+				continue // free text only
+			}
+			if err == nil {
+				_, _, err = intent.Grammar([]intent.Template{t})
+			}
+			if err != nil {
+				faults = append(faults, fmt.Errorf("listen for tool %q: %w", spec.Name, err))
+				continue
+			}
+			usable = append(usable, t)
+		}
+	}
+	if len(usable) == 0 {
+		return Grammar{}, faults
+	}
+	jsgf, words, err := intent.Grammar(usable)
+	if err != nil {
+		return Grammar{}, append(faults, fmt.Errorf("listen for %d sentences: %w", len(usable), err))
+	}
+	return Grammar{JSGF: jsgf, Words: words, Sentences: len(usable)}, faults
+}
+
+// english gives the sentences of a tool under "en" and its regions.
+func english(spec proto.ToolSpec) []string {
+	var list []string
+	for tag, sentences := range spec.Sentences {
+		if primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary == language {
+			list = append(list, sentences...)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// paramsOf reads the params of a tool off its schema. What is no list of words
+// is free text.
+func paramsOf(spec proto.ToolSpec) map[string]intent.Param {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	params := map[string]intent.Param{}
+	if json.Unmarshal(spec.Parameters, &schema) != nil {
+		return params // a tool without a readable schema has none
+	}
+	for name, raw := range schema.Properties {
+		var p struct {
+			Enum []string `json:"enum"`
+		}
+		if json.Unmarshal(raw, &p) != nil {
+			p.Enum = nil
+		}
+		params[name] = intent.Param{Enum: p.Enum, Required: slices.Contains(schema.Required, name)}
+	}
+	return params
+}
