@@ -5,18 +5,16 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
+	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/toolrunner/internal/adapter"
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := daemon.Interruptible()
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if err := adapter.Serve(ctx, run.Config{Log: log}, os.Stdin, os.Stdout); err != nil {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		mode := os.FileMode(0o755)
+		if strings.HasSuffix(name, ".toml") {
+			mode = 0o644
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func execute(t *testing.T, ctx context.Context, s Settings, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	status = Run(ctx, s, args, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+func TestCall(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"say.toml":    "description = \"D.\"\ncommand = [\"say.sh\", \"{a}\"]\ntiemout = 3\n[params.a]\n",
+		"say.sh":      "#!/bin/sh\necho \"$GREETING $1\"\n",
+		"fail.toml":   "description = \"D.\"\ncommand = [\"false\"]\n",
+		"broken.toml": "description = \"D.\"\n",
+	})
+	s := Settings{Dir: dir, Env: map[string]string{"GREETING": "hello"}}
+	for _, c := range []struct {
+		args           []string
+		status         int
+		stdout, stderr string
+	}{
+		{[]string{"call", "say", `{"a":"you"}`}, ExitOK, "hello you\n", dir + "/say.toml:3: warning: unknown key \"tiemout\" (did you mean \"timeout\"?)\n"},
+		{[]string{"call", "say"}, ExitOK, "hello\n", "unknown key"},
+		{[]string{"call", "fail", "{}"}, ExitOK, "error: exit status 1\n", ""},
+		{[]string{"call", "--check-exit", "fail", "{}"}, ExitError, "error: exit status 1\n", ""},
+		{[]string{"call", "--check-exit", "say", "{}"}, ExitOK, "hello\n", ""},
+		{[]string{"call", "broken", "{}"}, ExitOK, "error: no tool named broken\n", "broken.toml:1: no command"},
+		{[]string{"call", "say", "{bad"}, ExitOK, "error: arguments are not valid JSON\n", ""},
+		{[]string{"call", "--tools", t.TempDir(), "say", "{}"}, ExitOK, "error: no tool named say\n", ""},
+		{[]string{"call", "--tools", "/no/such/folder", "say", "{}"}, ExitOK, "error: no tool named say\n", "/no/such/folder: read tools folder: no such file or directory"},
+		{[]string{"call"}, ExitUsage, "", "usage:"},
+		{[]string{"call", "a", "b", "c"}, ExitUsage, "", "usage:"},
+		{[]string{"call", "--nope", "say"}, ExitUsage, "", "toolrunner: flag provided but not defined: -nope\nusage:"},
+		{[]string{"call", "-h"}, ExitOK, "usage:", ""},
+		{[]string{"dance"}, ExitUsage, "", "usage:"},
+		{nil, ExitUsage, "", "usage:"},
+	} {
+		status, stdout, stderr := execute(t, t.Context(), s, c.args...)
+		if status != c.status || stdout != c.stdout && (c.stdout != "usage:" || !strings.HasPrefix(stdout, c.stdout)) || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", c.args, status, stdout, stderr)
+		}
+	}
+}
+
+func TestCallCancelled(t *testing.T) {
+	dir := folder(t, map[string]string{"x.toml": "description = \"D.\"\ncommand = [\"sleep\", \"100\"]\n"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if status, stdout, _ := execute(t, ctx, Settings{}, "call", "--tools", dir, "--check-exit", "x", "{}"); status != ExitError || stdout != "error: cancelled\n" {
+		t.Errorf("status %d, stdout %q", status, stdout)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"good.toml":    "description = \"D.\"\ncommand = [\"true\"]\n",
+		"lost.toml":    "description = \"D.\"\ncommand = [\"no-such-program-here\"]\n",
+		"plain.toml":   "description = \"D.\"\ncommand = [\"./good.toml\"]\n",
+		"warned.toml":  "description = \"D.\"\ncommand = [\"true\"]\ntiemout = 1\n",
+		"a-bad.toml":   "description = \"D.\"\ncommand = [\"true\", \"{x}\"]\n",
+		"z-worse.toml": "description = 3\ncommand = \"ls\"\ntimeout = -1\n",
+	})
+	status, stdout, stderr := execute(t, t.Context(), Settings{Dir: dir}, "check")
+	want := strings.ReplaceAll(`ok good
+ok lost
+ok plain
+ok warned
+DIR/a-bad.toml:2: command: placeholder {x} has no [params.x]
+DIR/lost.toml: warning: cannot run no-such-program-here: no such program
+DIR/plain.toml: warning: cannot run ./good.toml: it is not executable
+DIR/warned.toml:3: warning: unknown key "tiemout" (did you mean "timeout"?)
+DIR/z-worse.toml:1: description must be a string, not a number
+DIR/z-worse.toml:2: command must be an array of strings, not a string
+DIR/z-worse.toml:3: timeout must be above 0 and at most 86400 seconds
+`, "DIR", dir)
+	if status != ExitError || stdout != want || stderr != "" {
+		t.Errorf("status %d, stderr %q, got\n%s\nwant\n%s", status, stderr, stdout, want)
+	}
+}
+
+func TestCheckGood(t *testing.T) {
+	status, stdout, _ := execute(t, t.Context(), Settings{}, "check", "--tools", "../../../../examples/tools")
+	if status != ExitOK || !strings.Contains(stdout, "ok now\n") {
+		t.Errorf("status %d, stdout %q", status, stdout)
+	}
+	for _, args := range [][]string{{"check", "--tools", "/no/such/folder"}, {"check"}} {
+		if status, _, _ := execute(t, t.Context(), Settings{}, args...); status != ExitError {
+			t.Errorf("%q: status %d", args, status)
+		}
+	}
+	if status, _, _ := execute(t, t.Context(), Settings{}, "check", "x"); status != ExitUsage {
+		t.Errorf("with an argument: status %d", status)
+	}
+}
