@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app is the work of ttsd.
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/config"
+	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/pulse"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/queue"
+	"example.org/desktop-assistant/services/ttsd/internal/sink"
+	"example.org/desktop-assistant/services/ttsd/internal/synth"
+	"example.org/desktop-assistant/services/ttsd/internal/synth/espeak"
+)
+
+const (
+	tickTime = 200 * time.Millisecond
+	// firstLook is how long the start waits for the sound server and the engine.
+	firstLook = 2 * time.Second
+	// silenceLimit is how long the answer to speech.stop waits for the silence, and
+	// the end of ttsd for its last words.
+	silenceLimit = 300 * time.Millisecond
+	// seekTime is between two looks for a missing engine.
+	seekTime = 5 * time.Second
+)
+
+// Sound is where speech is heard; *sink.Server in the product.
+type Sound interface {
+	sink.Opener
+	// Run works until ctx ends.
+	Run(ctx context.Context)
+	// Ready is nil, or a *proto.Error why nothing can be heard.
+	Ready() error
+	// Sink is the name of the loudspeaker, "" when there is none.
+	Sink() string
+}
+
+// App is ttsd. New sets the exported fields; tests replace them before Run.
+type App struct {
+	// Find looks for the speech engine; an error is a *proto.Error with a hint.
+	Find func(ctx context.Context) (synth.Engine, error)
+	// Sound is where it is heard.
+	Sound Sound
+	// Alive says whether the owner of a turn is still on the bus.
+	Alive func(ctx context.Context, owner string) bool
+
+	env    daemon.Env
+	inbox  chan func() // for the goroutine of Run, which owns what is below
+	queue  *queue.Queue
+	player *sink.Player
+	maker  *maker
+	engine synth.Engine // nil while there is none
+	bus    watch
+	silent []chan struct{} // closed when every Silence was answered
+
+	once   sync.Once
+	looked chan struct{} // closed by foundSound
+
+	detail atomic.Pointer[Detail]
+}
+
+// Detail is what ttsd's status shows.
+type Detail struct {
+	Engine    string      `json:"engine"` // "" when there is none
+	Version   string      `json:"engine_version"`
+	Sink      string      `json:"sink"` // "" when there is none
+	Queue     queue.State `json:"queue"`
+	PlayedMS  int64       `json:"played_ms"` // since the start
+	Underruns int64       `json:"underruns"` // a pause between two sentences is one
+	// Duck says that [tts] duck is not obeyed by this version.
+	Duck string `json:"duck,omitempty"`
+}
+
+// New makes ttsd on the session's sound server with espeak-ng.
+func New(env daemon.Env) (daemon.App, error) {
+	cfg := env.Config
+	a := &App{env: env, inbox: make(chan func(), 64), queue: queue.New(), looked: make(chan struct{})}
+	voices := map[string]string{}
+	for language, v := range cfg.Voice {
+		voices[language] = v.Lang
+	}
+	a.Find = func(ctx context.Context) (synth.Engine, error) {
+		e, err := espeak.Find(ctx, cfg.TTS.Speed, voices)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
+	a.Alive = a.alive
+	a.Sound = sink.NewServer(pulse.Options{
+		Name: "Desktop Assistant", ID: "org.example.desktop-assistant", Icon: "audio-speakers", Version: daemon.Version,
+	}, cfg.TTS.Sink, func(server, named error) {
+		env.Problems.SetError("sound", server)
+		env.Problems.SetError("sink", named)
+		a.foundSound()
+	})
+	return a, nil
+}
+
+// foundSound says that the sound server was looked for, with or without success.
+func (a *App) foundSound() { a.once.Do(func() { close(a.looked) }) }
+
+// Run speaks until ctx ends; then it stops at once and says so for every turn.
+func (a *App) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	a.player = sink.NewPlayer(a.Sound, reports{a, work.Done()}, a.env.Config.TTS.Volume, a.env.Log)
+	a.maker = newMaker()
+	a.show()
+	all.Go(func() { a.Sound.Run(work) })
+	all.Go(func() { a.player.Run(work) })
+	all.Go(func() { a.maker.run(work) })
+	a.checkConfig()
+	a.seek(work, &all)
+	if err := a.firstLook(ctx); err != nil {
+		return err
+	}
+	sub, err := a.env.Bus.Events(ctx, a.env.Bus.Device(), bus.Fail(256, func() {}), a.event, "utterance")
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	service, err := a.env.Serve(ctx, a.endpoints()...)
+	if err != nil {
+		return err
+	}
+	a.env.Ready()
+	a.loop(ctx, work, &all)
+	err = service.Stop()
+	a.goodbye(work, &all)
+	return err
+}
+
+// checkConfig names what is asked for and cannot be had in this version.
+func (a *App) checkConfig() {
+	switch e := a.env.Config.TTS.Engine; e {
+	case config.EngineKokoro, config.EngineHTTP:
+		a.env.Problems.Set("tts.engine", fmt.Sprintf("engine = %q below [tts] is not built into this version: espeak-ng speaks instead", e),
+			fmt.Sprintf("write engine = %q below [tts] in %s", config.EngineEspeak, config.Path()))
+	}
+}
+
+// firstLook waits a moment for engine and loudspeaker, so that the first sentence
+// after the start is not refused for nothing.
+func (a *App) firstLook(ctx context.Context) error {
+	limit := time.NewTimer(firstLook)
+	defer limit.Stop()
+	looked := a.looked
+	if _, ok := a.Sound.(*sink.Server); !ok {
+		looked = nil // a test's own sound is there
+	}
+	for found := false; looked != nil || !found; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C:
+			return nil
+		case <-looked:
+			looked = nil
+		case f := <-a.inbox: // the engine's
+			f()
+			found = true
+		}
+	}
+	return nil
+}
+
+// loop is the one goroutine that owns the queue.
+func (a *App) loop(ctx, work context.Context, all *sync.WaitGroup) {
+	for {
+		var tick <-chan time.Time // nothing happens by itself in an empty queue
+		if a.queue.Busy() {
+			tick = time.After(tickTime)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-a.inbox:
+			f()
+			a.act(work, all)
+		case <-tick:
+			a.watchBus(work, all)
+			a.queue.Tick(time.Now())
+			a.act(work, all)
+		}
+	}
+}
+
+// act does what the queue decided.
+func (a *App) act(work context.Context, all *sync.WaitGroup) {
+	for _, e := range a.queue.Effects() {
+		switch e := e.(type) {
+		case queue.Publish:
+			if err := a.env.Bus.Publish(e.Event, bus.Meta{Turn: e.Turn}); err != nil {
+				a.env.Log.Error("publish", "turn", e.Turn, "error", err)
+			}
+		case queue.Make:
+			clip := sink.NewClip(e.Key)
+			a.player.Play(clip)
+			a.maker.add(job{clip, a.engine, a.sentence(e.Say)})
+		case queue.Silence:
+			a.maker.clear()
+			a.player.Stop()
+		case queue.Hold:
+			a.player.Hold()
+		case queue.Release:
+			a.player.Release()
+		}
+	}
+	if !a.queue.Cutting() {
+		for _, ch := range a.silent {
+			close(ch)
+		}
+		a.silent = nil
+	}
+	if a.engine != nil && a.maker.gone() {
+		a.engine = nil
+		a.seek(work, all)
+	}
+	a.show()
+}
+
+// goodbye stops what is being said, and waits for the player's word on how far it
+// came.
+func (a *App) goodbye(work context.Context, all *sync.WaitGroup) {
+	limit := time.NewTimer(silenceLimit)
+	defer limit.Stop()
+	a.queue.Fail(time.Now(), proto.Errorf(proto.CodeUnavailable, "speak", "ttsd is being stopped"), nil)
+	for a.act(work, all); a.queue.Cutting(); a.act(work, all) {
+		select {
+		case f := <-a.inbox:
+			f()
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// show keeps the status up to date; the status is asked for from other goroutines.
+func (a *App) show() {
+	d := Detail{Queue: a.queue.State()}
+	if a.engine != nil {
+		d.Engine, d.Version = a.engine.Name(), a.engine.Version()
+	}
+	if a.env.Config.TTS.Duck < 1 {
+		d.Duck = "not supported yet: other sound keeps its volume"
+	}
+	a.detail.Store(&d)
+}
+
+// Detail is for the status.
+func (a *App) Detail() any {
+	d := *a.detail.Load()
+	d.Sink, d.PlayedMS, d.Underruns = a.Sound.Sink(), a.player.Played(), a.player.Underruns()
+	return d
+}
+
+// post runs f on the goroutine of Run, unless done is closed first.
+func (a *App) post(done <-chan struct{}, f func()) bool {
+	select {
+	case a.inbox <- f:
+		return true
+	case <-done:
+		return false
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/pulse"
+	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/daemontest"
+	"example.org/desktop-assistant/pkg/testkit/soundtest"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/sink"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A desk is ttsd on a bus, with someone who talks to it.
+type desk struct {
+	t    *testing.T
+	bus  *bustest.Bus
+	seen *bustest.Watcher
+	user *bus.Conn
+	app  *App
+	env  daemon.Env
+	stop func()
+}
+
+// start runs ttsd; change may replace parts of it before.
+func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
+	t.Helper()
+	d := &desk{t: t, bus: bustest.New(t)}
+	d.seen = d.bus.Watch()
+	d.user = d.bus.Connect("brain")
+	d.env = daemontest.Env(t, d.bus, "ttsd")
+	if change != nil {
+		change(&d.env)
+	}
+	app, stop := daemontest.Start(t, d.env, func(env daemon.Env) (daemon.App, error) {
+		app, err := New(env)
+		if err == nil && parts != nil {
+			parts(app.(*App))
+		}
+		return app, err
+	})
+	d.app, d.stop = app.(*App), stop
+	return d
+}
+
+// on is the part that plays to a rig.
+func on(r *soundtest.Rig, sinkName string) func(*App) {
+	return func(a *App) {
+		a.Sound = sink.NewServer(pulse.Options{Name: "ttsd test", Server: r.Server()}, sinkName, func(server, named error) {
+			a.env.Problems.SetError("sound", server)
+			a.env.Problems.SetError("sink", named)
+			a.foundSound()
+		})
+	}
+}
+
+func (d *desk) say(turn string, index int, text string) {
+	d.t.Helper()
+	must(d.t, d.trySay(proto.SpeechSay{Turn: turn, Index: index, Text: text, Spoken: text, Language: "en"}))
+}
+
+func (d *desk) trySay(say proto.SpeechSay) error {
+	d.t.Helper()
+	_, err := bus.Request(d.t.Context(), d.user, say)
+	return err
+}
+
+func (d *desk) end(turn string, count int) {
+	d.t.Helper()
+	_, err := bus.Request(d.t.Context(), d.user, proto.SpeechEnd{Turn: turn, Count: count})
+	must(d.t, err)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect[E proto.Event](d *desk, ok func(E) bool) E {
+	d.t.Helper()
+	ev, _ := bustest.Expect(d.seen, func(_ bustest.Seen, e E) bool { return ok == nil || ok(e) })
+	return ev
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/sink"
+	"example.org/desktop-assistant/services/ttsd/internal/synth"
+)
+
+// A job is one sentence to synthesise into its clip.
+type job struct {
+	clip     *sink.Clip
+	engine   synth.Engine
+	sentence synth.Sentence
+}
+
+// A maker synthesises one sentence after the other. add, clear and gone are for
+// any goroutine.
+type maker struct {
+	mu     sync.Mutex
+	jobs   []job
+	cancel context.CancelFunc // of the job that runs, nil when none does
+	woken  chan struct{}
+	lost   atomic.Bool
+}
+
+func newMaker() *maker { return &maker{woken: make(chan struct{}, 1)} }
+
+func (m *maker) add(j job) {
+	m.mu.Lock()
+	m.jobs = append(m.jobs, j)
+	m.mu.Unlock()
+	select {
+	case m.woken <- struct{}{}:
+	default:
+	}
+}
+
+// clear forgets every job and cancels the one that runs.
+func (m *maker) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.jobs = nil
+	if m.cancel != nil {
+		m.cancel()
+	}
+}
+
+// gone says, once, that the engine told that it is not there any more.
+func (m *maker) gone() bool { return m.lost.Swap(false) }
+
+func (m *maker) run(ctx context.Context) {
+	for {
+		j, jobCtx, done := m.take(ctx)
+		if done != nil {
+			j.clip.End(m.make(jobCtx, j))
+			done()
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.woken:
+		}
+	}
+}
+
+// take begins the next job; done ends it, and is nil when there is none.
+func (m *maker) take(ctx context.Context) (j job, jobCtx context.Context, done func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.jobs) == 0 || ctx.Err() != nil {
+		return j, nil, nil
+	}
+	j, m.jobs = m.jobs[0], m.jobs[1:]
+	jobCtx, m.cancel = context.WithCancel(ctx)
+	cancel := m.cancel
+	return j, jobCtx, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		cancel()
+		m.cancel = nil
+	}
+}
+
+// make synthesises; what gave no sound at all is tried once more.
+func (m *maker) make(ctx context.Context, j job) error {
+	if j.sentence.Text == "" {
+		return nil
+	}
+	err := m.attempt(ctx, j)
+	if errors.Is(err, errNothing) {
+		err = m.attempt(ctx, j)
+	}
+	if errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
+		m.lost.Store(true)
+	}
+	return err
+}
+
+// errNothing marks a failure that has left no sound behind.
+var errNothing = errors.New("no sound")
+
+type nothing struct{ error }
+
+func (nothing) Is(target error) bool { return target == errNothing }
+func (n nothing) Unwrap() error      { return n.error }
+
+func (m *maker) attempt(ctx context.Context, j job) error {
+	some := false
+	err := j.engine.Synthesize(ctx, j.sentence, func(rate int, samples []float32) {
+		some = true
+		j.clip.Append(rate, samples)
+	})
+	if err != nil && !some {
+		return nothing{err}
+	}
+	return err
+}
