@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.org/desktop-assistant/services/brain/internal/model"
 )
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
@@ -51,6 +53,19 @@ func TestTableIsComplete(t *testing.T) {
 				t.Errorf("%s in %s names %v, in en %v", key, lang, got, want)
 			}
 		}
+	}
+}
+
+func TestEveryFailureHasWords(t *testing.T) {
+	for _, kind := range model.Kinds() {
+		for _, begun := range []bool{false, true} {
+			if key := Failure(&model.Error{Kind: kind}, begun); table[key] == nil {
+				t.Errorf("%s, begun %v: no words", kind, begun)
+			}
+		}
+	}
+	if Failure(&model.Error{Kind: model.KindRefused, Status: 404}, false) != Address {
+		t.Error("a wrong address is not named")
 	}
 }
 

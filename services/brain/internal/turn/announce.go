@@ -4,9 +4,10 @@ package turn
 
 import (
 	"context"
+	"strings"
 
-	"example.org/desktop-assistant/proto"
-	"example.org/desktop-assistant/services/brain/internal/phrase"
+	"example.org/desktop-assistant/pkg/speech"
+	"example.org/desktop-assistant/services/brain/internal/voice"
 )
 
 // startAnnouncing starts the timer with the first tool's start.
@@ -33,29 +34,19 @@ func (r *run) announceTool(ctx context.Context) {
 	if r.announced || !r.answering() || r.batch == nil {
 		return
 	}
+	lang, _, _ := strings.Cut(r.language, "-")
 	for _, c := range r.batch.calls {
-		phrases := c.spec.Announce[primary(r.language)]
+		phrases := c.spec.Announce[lang]
 		if !c.running() || len(phrases) == 0 {
 			continue
 		}
-		r.announced = true
 		text := r.env.Phrase(phrases)
-		r.say(ctx, line{text: text, spoken: spokenForm(text, r.language), language: r.language, announcement: true})
+		spoken := speech.Spoken(text, r.language)
+		if spoken == "" {
+			continue
+		}
+		r.announced = true
+		r.say(ctx, voice.Line{Text: text, Spoken: spoken, Language: r.language, Announcement: true})
 		return
 	}
-}
-
-// announce says something of the assistant's own while the answer is on its
-// way.
-func (r *run) announce(ctx context.Context, key phrase.Key) {
-	text, lang := phrase.Say(key, r.language)
-	r.say(ctx, line{text: text, spoken: text, language: lang, announcement: true})
-}
-
-// record is the event for a line.
-func (l line) record(index int) proto.Event {
-	if l.announcement {
-		return proto.TurnAnnounced{Index: index, Text: l.text, Language: l.language}
-	}
-	return proto.TurnSentence{Index: index, Text: l.text, Spoken: l.spoken, Language: l.language}
 }

@@ -41,7 +41,7 @@ func (r *run) answer(ctx context.Context, offer catalog.Offer) {
 	r.messages = r.opening()
 	r.moment = r.after(momentAfter, func(ctx context.Context, r *run) {
 		if r.answering() && r.clock.token.IsZero() && r.batch == nil && r.loading == nil && r.Speak {
-			r.announce(ctx, phrase.OneMoment)
+			r.phrase(ctx, phrase.OneMoment, true)
 		}
 	})
 	r.chat(ctx)
@@ -88,7 +88,7 @@ func (r *run) tools() []model.Tool {
 // of the attempt.
 func (r *run) chat(ctx context.Context) {
 	r.attempt++
-	r.written, r.before = false, len(r.voice.lines)
+	r.written, r.before = false, r.voice.Len()
 	n := r.attempt
 	req := model.Request{Messages: slices.Clone(r.messages), Tools: r.tools()}
 	ctx, r.stopChat = context.WithCancel(ctx)
@@ -134,7 +134,7 @@ func (r *run) replied(ctx context.Context, n int, reply model.Reply, err error) 
 	case len(reply.Calls) > 0 && tools != nil:
 		r.messages = append(r.messages, model.Message{Role: model.RoleAssistant, Content: reply.Text, Calls: reply.Calls})
 		r.startBatch(ctx, reply.Calls)
-	case !r.spoke(r.before):
+	case !r.voice.Answered(r.before):
 		r.chatFailed(ctx, &model.Error{Kind: model.KindEmpty, Text: "the answer has no words", Retry: model.RetryAgain})
 	default:
 		r.complete(ctx)
@@ -161,7 +161,7 @@ func (r *run) chatFailed(ctx context.Context, err error) {
 		return true
 	}
 	switch {
-	case e.Kind == model.KindUnreachable && !r.spoke(0) && r.round == 0:
+	case e.Kind == model.KindUnreachable && !r.voice.Answered(0) && r.round == 0:
 		r.unreachable(ctx, e)
 	case e.Retry == model.RetryAgain && once(again):
 		r.chat(ctx)
@@ -174,7 +174,7 @@ func (r *run) chatFailed(ctx context.Context, err error) {
 	case e.Retry == model.RetryLater && !r.written:
 		r.later(ctx, e)
 	default:
-		r.fail(ctx, r.words(e), asError(e))
+		r.fail(ctx, phrase.Failure(e, r.written), asError(e))
 	}
 }
 
@@ -202,11 +202,11 @@ func (r *run) later(ctx context.Context, e *model.Error) {
 		}
 		r.loading = r.after(limit, func(ctx context.Context, r *run) {
 			if r.answering() && r.loading != nil {
-				r.fail(ctx, r.words(e), asError(e))
+				r.fail(ctx, phrase.Failure(e, r.written), asError(e))
 			}
 		})
 		if r.Speak {
-			r.announce(ctx, words)
+			r.phrase(ctx, words, true)
 		}
 	}
 	n := r.attempt
@@ -215,38 +215,4 @@ func (r *run) later(ctx context.Context, e *model.Error) {
 			r.chat(ctx)
 		}
 	})
-}
-
-// words chooses what to say about an error.
-func (r *run) words(e *model.Error) phrase.Key {
-	if r.written {
-		switch e.Kind {
-		case model.KindStalled, model.KindInterrupted, model.KindServer, model.KindTruncated, model.KindUnreachable:
-			return phrase.BrokeOff
-		}
-	}
-	if e.Status == 404 {
-		return phrase.Address
-	}
-	return failureWords[e.Kind]
-}
-
-// failureWords holds a phrase for every kind of error; a test walks the kinds.
-var failureWords = map[model.Kind]phrase.Key{
-	model.KindUnreachable:  phrase.NoExamples,
-	model.KindLoading:      phrase.StillLoading,
-	model.KindUnauthorized: phrase.BadKey,
-	model.KindRefused:      phrase.Refused,
-	model.KindNoTools:      phrase.Refused,
-	model.KindContextFull:  phrase.TooLong,
-	model.KindBusy:         phrase.Busy,
-	model.KindServer:       phrase.Refused,
-	model.KindStalled:      phrase.Stalled,
-	model.KindInterrupted:  phrase.BrokeOff,
-	model.KindEmpty:        phrase.Empty,
-	model.KindTruncated:    phrase.TooLong,
-	model.KindFiltered:     phrase.Refused,
-	model.KindLeak:         phrase.Empty,
-	model.KindBadStream:    phrase.Address,
-	model.KindCancelled:    phrase.BrokeOff,
 }

@@ -11,6 +11,7 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/brain/internal/model"
+	"example.org/desktop-assistant/services/brain/internal/stream"
 )
 
 // callGrace is added to a tool's own timeout for the wait for its result: the
@@ -64,7 +65,7 @@ func (r *run) refuse(c *call) (text, kind string) {
 	}
 	spec, known := from.Find(c.Name)
 	if !known && c.Problem == "" {
-		c.Problem = "unknown_tool"
+		c.Problem = stream.ProblemTool
 	}
 	c.spec = spec
 	switch {
@@ -161,7 +162,7 @@ func (r *run) called(ctx context.Context, c *call, res proto.ToolResult, err err
 		r.next(ctx)
 		return
 	}
-	e := asBusError(err)
+	e := proto.AsError("tool "+c.Name, err)
 	res = proto.ToolResult{Call: c.wire, Kind: proto.KindCannotRun, Result: "error: " + e.Text, TookMS: time.Since(c.start).Milliseconds()}
 	switch e.Code {
 	case proto.CodeUnavailable:

@@ -34,6 +34,3 @@ func asError(e *model.Error) *proto.Error {
 	}
 	return &proto.Error{Code: code, Op: "ask chat server", Text: e.Text, Hint: e.Hint}
 }
-
-// asBusError gives the bus error inside err.
-func asBusError(err error) *proto.Error { return proto.AsError("ask", err) }

@@ -11,6 +11,7 @@ import (
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
+	"example.org/desktop-assistant/services/brain/internal/voice"
 )
 
 // maxExamples is how many sentences that work are named: more cannot be kept in
@@ -61,9 +62,9 @@ func (r *run) intentDone(ctx context.Context, c *call) {
 	for _, s := range append(r.splitter.Push(text), r.splitter.Flush()...) {
 		r.sentence(ctx, s)
 	}
-	if !r.spoke(0) { // a tool that printed nothing with a sound
+	if !r.voice.Answered(0) { // a tool that printed nothing with a sound
 		done, lang := phrase.Say(phrase.Done, r.language)
-		r.say(ctx, line{text: done, spoken: done, language: lang, answer: true})
+		r.say(ctx, voice.Line{Text: done, Spoken: done, Language: lang, Answer: true})
 	}
 	r.complete(ctx)
 }

@@ -15,6 +15,8 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
+	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/voice"
 )
 
 // run is the state of a turn. Only the turn's goroutine touches it.
@@ -50,7 +52,8 @@ type run struct {
 	private  bool // the answer must not reach an external server later
 
 	// What is said.
-	voice      voice
+	voice      voice.Voice
+	quiet      *time.Timer
 	held       string // text without a sound, shown with the next sentence
 	moment     *time.Timer
 	announcing *time.Timer
@@ -77,7 +80,7 @@ func newRun(t *Turn, env Env) *run {
 	}
 	return &run{
 		Turn: t, env: env, log: env.Log.With("turn", t.ID), language: lang, prior: lang,
-		retried: map[string]bool{}, clock: clock{start: time.Now()},
+		voice: voice.New(t.Speak), retried: map[string]bool{}, clock: clock{start: time.Now()},
 	}
 }
 
@@ -115,7 +118,7 @@ func (r *run) conclude(end proto.End, err *proto.Error) {
 
 // answering says that the turn still works on its answer.
 func (r *run) answering() bool {
-	return r.asked && r.result == nil && r.leaving == nil && r.failing == nil && !r.voice.closed
+	return r.asked && r.result == nil && r.leaving == nil && r.failing == nil && !r.voice.Closed()
 }
 
 // halt ends the model's stream and the tools.
@@ -163,8 +166,7 @@ func (r *run) fail(ctx context.Context, key phrase.Key, err *proto.Error, pairs 
 	r.failing = err
 	r.halt()
 	r.log.Info("turn fails", "error", err, "hint", err.Hint)
-	text, lang := phrase.Say(key, r.language, pairs...)
-	r.say(ctx, line{text: text, spoken: text, language: lang})
+	r.phrase(ctx, key, false, pairs...)
 	r.complete(ctx)
 }
 
@@ -245,4 +247,23 @@ func (r *run) lost(ctx context.Context, service string) {
 	case service == "sttd" && !r.asked && !r.clock.ended.IsZero():
 		r.fail(ctx, phrase.NoSTT, gone)
 	}
+}
+
+// Notes that stand in the history for an answer, so that user and assistant
+// alternate. They are for the model, hence in one language.
+const (
+	noteNone    = "(no answer was given)"
+	notePrivate = "(answered on this machine)"
+)
+
+// exchange is what the conversation remembers of this turn.
+func (r *run) exchange() session.Exchange {
+	answer := r.voice.Answer()
+	switch {
+	case r.private:
+		answer = notePrivate
+	case answer == "":
+		answer = noteNone
+	}
+	return session.Exchange{Question: r.question, Answer: answer, Language: r.language}
 }

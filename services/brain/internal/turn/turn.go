@@ -123,7 +123,7 @@ func (t *Turn) main(ctx context.Context, env Env) {
 	if r.asked {
 		env.Book.Record(t.Session, r.exchange())
 	}
-	r.publish(proto.TurnEnded{End: res.end, Error: res.err, Heard: r.heard(), Marks: r.marks(time.Now())})
+	r.publish(proto.TurnEnded{End: res.end, Error: res.err, Heard: r.voice.Heard(), Marks: r.marks(time.Now())})
 	close(t.over)
 	cancel()
 	r.stopTimers()

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/desktop-assistant/pkg/config"
+	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/xdg"
+	"example.org/desktop-assistant/services/brain/internal/model"
+	"example.org/desktop-assistant/services/brain/internal/turn"
+)
+
+// How often the chat server is asked whether it is there.
+const (
+	probeAway = 15 * time.Second
+	probeWell = time.Minute
+)
+
+// Model is the chat server, as [model.Client] is.
+type Model interface {
+	turn.Model
+	Probe(ctx context.Context) error
+	Model(ctx context.Context) (string, error)
+	Close()
+}
+
+func client(cfg config.Config, log *slog.Logger) (*model.Client, error) {
+	m := cfg.Model
+	return model.New(model.Options{
+		BaseURL: cfg.LLM, Model: m.Name, APIKey: func() string { return apiKey(m, log) }, Thinking: m.Thinking,
+		Timeouts: model.Timeouts{
+			Connect: m.ConnectS.Duration(), FirstToken: m.FirstTokenS.Duration(),
+			Idle: m.IdleS.Duration(), Total: m.TotalS.Duration(),
+		},
+		Log: log,
+	})
+}
+
+// apiKey reads the key anew for each request, so that it can be changed and is
+// not kept.
+func apiKey(m config.Model, log *slog.Logger) string {
+	if m.APIKeyEnv != "" {
+		if key := os.Getenv(m.APIKeyEnv); key != "" {
+			return key
+		}
+	}
+	if m.APIKeyFile == "" {
+		return ""
+	}
+	path, err := xdg.Expand(m.APIKeyFile)
+	if err == nil {
+		var key []byte
+		if key, err = os.ReadFile(path); err == nil {
+			return strings.TrimSpace(string(key))
+		}
+	}
+	log.Warn("read api key", "error", err)
+	return ""
+}
+
+// address is the chat server's address without a password.
+func address(llm string) string {
+	u, err := url.Parse(llm)
+	if err != nil {
+		return llm
+	}
+	return u.Redacted()
+}
+
+// chat is the model with what is known of its health.
+type chat struct {
+	model    Model
+	problems *daemon.Problems
+	address  string
+
+	mu     sync.Mutex
+	known  bool
+	reason string // why it is not reachable, "" when it is
+	name   string
+}
+
+// Chat asks, and learns from the outcome whether the server is there.
+func (c *chat) Chat(ctx context.Context, req model.Request, emit func(text string)) (model.Reply, error) {
+	reply, err := c.model.Chat(ctx, req, emit)
+	c.note(err)
+	return reply, err
+}
+
+// note keeps what an outcome says about the server; of most errors nothing.
+func (c *chat) note(err error) {
+	var e *model.Error
+	errors.As(err, &e)
+	switch {
+	case err == nil:
+		c.set("")
+		c.problems.Clear("model")
+	case e == nil:
+	case e.Kind == model.KindUnreachable:
+		c.set(e.Text)
+		c.problems.Set("model", "no chat server answers at "+c.address, e.Hint)
+	case e.Kind == model.KindLoading, e.Kind == model.KindUnauthorized, e.Kind == model.KindRefused, e.Kind == model.KindBadStream:
+		c.set(e.Text)
+		c.problems.Set("model", "the chat server at "+c.address+" does not answer questions: "+e.Text, e.Hint)
+	}
+}
+
+func (c *chat) set(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.reason = true, reason
+}
+
+func (c *chat) state() (reachable bool, reason, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known {
+		return false, "not asked yet", ""
+	}
+	return c.reason == "", c.reason, c.name
+}
+
+// probe asks whether the server is there, and for the model's name.
+func (c *chat) probe(ctx context.Context) (well bool) {
+	err := c.model.Probe(ctx)
+	if ctx.Err() != nil {
+		return false
+	}
+	c.note(err)
+	if err != nil {
+		return false
+	}
+	name, err := c.model.Model(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.name = name
+	}
+	return true
+}
+
+// watchModel looks at the chat server from time to time, for the status.
+func (a *App) watchModel(ctx context.Context) {
+	for {
+		every := probeAway
+		if a.chat.probe(ctx) {
+			every = probeWell
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+	}
+}

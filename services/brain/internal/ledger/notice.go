@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/phrase"
+)
+
+const (
+	noticeLimit  = 10 * time.Second       // for ttsd or the bus to come back
+	partingLimit = 500 * time.Millisecond // for the last words of a brain that stops
+	noticeRetry  = 200 * time.Millisecond
+	// An older turn that was left open ends without words: nobody waits for it.
+	mournLimit = 10 * time.Minute
+)
+
+// notice says something apart from any turn: under an id of its own, behind
+// what is being said, and owned by nobody, so that it outlives this process.
+func (l *Ledger) notice(ctx context.Context, dev, text, language string) {
+	id := "notice-" + rand.Text()
+	l.work.Go(func() {
+		limit := noticeLimit
+		if ctx.Err() != nil { // stopping: quick, or not at all
+			ctx, limit = context.WithoutCancel(ctx), partingLimit
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		say := proto.SpeechSay{Turn: id, Text: text, Spoken: text, Language: language, Behind: true}
+		for {
+			err := l.speech.Say(ctx, dev, say)
+			if err == nil {
+				err = l.speech.End(ctx, dev, proto.SpeechEnd{Turn: id, Count: 1})
+			}
+			if err == nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				l.log.Warn("notice not spoken", "text", text, "error", err)
+				return
+			case <-time.After(noticeRetry):
+			}
+		}
+	})
+}
+
+// Orphan is a turn that an earlier brain left open.
+type Orphan struct {
+	ID       string
+	Device   string
+	Session  string
+	Language string // "" when it was not asked yet
+	Started  bool   // false: only its utterance was seen
+	Origin   proto.Origin
+	Stream   string
+	At       time.Time // of its first event, by the wall clock
+}
+
+// Bury ends the turns of an earlier brain as failed, and says so once for each
+// device. Turns of this brain are none of them.
+func (l *Ledger) Bury(orphans []Orphan) {
+	l.post(func(context.Context) {
+		told := map[string]bool{}
+		for _, o := range orphans {
+			if l.known[o.ID] {
+				continue
+			}
+			l.remember(o.ID)
+			l.bury(o)
+			if !told[o.Device] && time.Since(o.At) < mournLimit {
+				told[o.Device] = true
+				if o.Language == "" {
+					o.Language = l.env.Languages[0]
+				}
+				text, lang := phrase.Say(phrase.Restarted, o.Language)
+				l.env.Notice(o.Device, text, lang)
+			}
+		}
+	})
+}
+
+func (l *Ledger) bury(o Orphan) {
+	meta := bus.Meta{Device: o.Device, Session: o.Session, Turn: o.ID}
+	ended := proto.TurnEnded{
+		End:   proto.EndFailed,
+		Error: proto.Errorf(proto.CodeCancelled, "answer", "brain was restarted").WithHint("ask again"),
+	}
+	var events []proto.Event
+	if !o.Started {
+		events = append(events, proto.TurnStarted{Origin: o.Origin, Stream: o.Stream, Route: l.env.Settings.Route})
+	}
+	for _, ev := range append(events, ended) {
+		if err := l.env.Bus.Publish(ev, meta); err != nil {
+			l.log.Error("publish event", "type", ev.EventType(), "error", err)
+		}
+	}
+}

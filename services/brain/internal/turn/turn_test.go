@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/model"
+	"example.org/desktop-assistant/services/brain/internal/session"
+)
+
+var (
+	now = proto.ToolSpec{Name: "now", Sentences: map[string][]string{"en": {"what time is it", "(tell|give) me the time"}},
+		Reply: map[string]string{"en": "It is {output}."}, TimeoutMS: 10000}
+	search = proto.ToolSpec{Name: "search", Announce: map[string][]string{"en": {"Let me look that up."}, "it": {"Cerco."}},
+		TimeoutMS: 10000, External: true, Parallel: true}
+	weather = proto.ToolSpec{Name: "weather", TimeoutMS: 12000}
+)
+
+func TestSpokenAnswer(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{says("Hello ", "there. How", " are you?")}
+		end := w.ask("hello")
+		w.want("say0(Hello there.) say1(How are you?) spoken")
+		if end.Heard != "Hello there. How are you?" {
+			t.Errorf("heard %q", end.Heard)
+		}
+		if end.Marks.FirstToken == nil || *end.Marks.FirstToken != 50 || *end.Marks.FirstSentence != 100 || *end.Marks.FirstSample != 100 {
+			t.Errorf("marks %+v", end.Marks)
+		}
+		if len(w.mouth.ends) != 1 || w.mouth.ends[0].Count != 2 || w.mouth.said[0].Owner != "brain/test" {
+			t.Errorf("speech %+v %+v", w.mouth.said, w.mouth.ends)
+		}
+		if h := w.book.History(w.spec.Session, 20); len(h) != 1 || h[0] != (session.Exchange{Question: "hello", Answer: "Hello there. How are you?", Language: "en"}) {
+			t.Errorf("history %+v", h)
+		}
+	})
+}
+
+func TestShownAnswer(t *testing.T) {
+	in(t, func(w *world) {
+		w.spec.Speak = false
+		w.model.scripts = []script{says("Shown. ", "😀")}
+		end := w.ask("hello")
+		w.want("say0(Shown. 😀) silent")
+		if end.Heard != "Shown. 😀" || len(w.mouth.said) > 0 {
+			t.Errorf("heard %q, said %v", end.Heard, w.mouth.said)
+		}
+	})
+}
+
+func TestTextWithoutSoundGoesWithTheNext(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{says("---\n\nHere it is.\n")}
+		w.ask("hello")
+		if s := w.story(); !strings.Contains(s, "Here it is.") || len(w.mouth.said) != 1 || w.mouth.said[0].Index != 0 {
+			t.Errorf("story %s", s)
+		}
+	})
+}
+
+// promise: tool call, announcement, tool, answer, in this order.
+func TestToolIsAnnounced(t *testing.T) {
+	in(t, func(w *world) {
+		w.tools.specs, w.tools.took = []proto.ToolSpec{search}, map[string]time.Duration{"search": time.Second}
+		w.model.scripts = []script{calls("", `search {"q":"x"}`), says("Found it.")}
+		end := w.ask("look for x")
+		w.want("announce0(Let me look that up.) say1(Found it.) spoken")
+		if end.Heard != "Let me look that up. Found it." {
+			t.Errorf("heard %q", end.Heard)
+		}
+		if m := end.Marks.Tools; len(m) != 1 || m[0].Name != "search" || m[0].End-m[0].Start != 1000 {
+			t.Errorf("marks %+v", m)
+		}
+		if h := w.book.History(w.spec.Session, 20); h[0].Answer != "Found it." {
+			t.Errorf("history %+v", h)
+		}
+		second := w.model.requests()[1].Messages
+		if n := len(second); second[n-2].Role != model.RoleAssistant || second[n-1].Role != model.RoleTool ||
+			second[n-1].Content != `search {"q":"x"}` || second[n-1].CallID != "id0" {
+			t.Errorf("messages %+v", second)
+		}
+		if c := w.tools.calls[0]; c.Turn != "t1" || c.Asker != "brain/test" || c.Route != "local" || c.Limit != 3 || c.Call == "id0" {
+			t.Errorf("call %+v", c)
+		}
+	})
+}
+
+func TestQuickToolIsNotAnnounced(t *testing.T) {
+	in(t, func(w *world) {
+		w.tools.specs, w.tools.took = []proto.ToolSpec{search}, map[string]time.Duration{"search": 200 * time.Millisecond}
+		w.model.scripts = []script{calls("", "search"), calls("", "search"), says("Found it.")}
+		w.ask("look for x")
+		w.want("say0(Found it.) spoken")
+	})
+}
+
+func TestAnnouncedOnceInTheLanguageOfTheQuestion(t *testing.T) {
+	in(t, func(w *world) {
+		w.env.Settings.AnnounceAfter = 0
+		w.tools.specs, w.tools.took = []proto.ToolSpec{search}, map[string]time.Duration{"search": time.Second}
+		w.model.scripts = []script{calls("", "search"), calls("", "search"), says("Ecco fatto, ho trovato la risposta.")}
+		w.ask("quanto dista la luna dalla terra?")
+		w.want("announce0(Cerco.) say1(Ecco fatto, ho trovato la risposta.) spoken")
+	})
+}
+
+func TestCallsRunInOrderAndTogetherWhereAllowed(t *testing.T) {
+	in(t, func(w *world) {
+		w.spec.Speak = false
+		w.tools.specs = []proto.ToolSpec{search, weather}
+		w.tools.took = map[string]time.Duration{"search": time.Second, "weather": 2 * time.Second}
+		w.model.scripts = []script{calls("", `weather {"n":1}`, `search {"n":2}`, `search {"n":3}`, `weather {"n":4}`), says("Done.")}
+		w.ask("all of it")
+		slices.Sort(w.tools.order[:3]) // these begin together
+		want := "start search,start search,start weather,end search,end search,end weather,start weather,end weather"
+		if got := strings.Join(w.tools.order, ","); got != want {
+			t.Errorf("order\n got %s\nwant %s", got, want)
+		}
+		var results []string
+		for _, m := range w.model.requests()[1].Messages {
+			if m.Role == model.RoleTool {
+				results = append(results, m.CallID+m.Content)
+			}
+		}
+		if got := strings.Join(results, " "); got != `id0weather {"n":1} id1search {"n":2} id2search {"n":3} id3weather {"n":4}` {
+			t.Errorf("results %s", got)
+		}
+	})
+}
+
+func TestLastRoundOffersNothing(t *testing.T) {
+	in(t, func(w *world) {
+		w.env.Settings.Rounds = 2
+		w.tools.specs = []proto.ToolSpec{now}
+		w.model.scripts = []script{calls("", "now"), calls("", "now"), says("Enough.")}
+		w.ask("loop")
+		reqs := w.model.requests()
+		if len(reqs) != 3 || len(reqs[1].Tools) != 1 || reqs[2].Tools != nil {
+			t.Fatalf("%d requests", len(reqs))
+		}
+		last := reqs[2].Messages[len(reqs[2].Messages)-1]
+		before := reqs[1].Messages[len(reqs[1].Messages)-1]
+		if last.Role != model.RoleTool || !strings.HasSuffix(last.Content, lastNote) || strings.Contains(before.Content, lastNote) {
+			t.Errorf("last message %+v", last)
+		}
+		w.want("say0(Enough.) spoken")
+	})
+}
+
+func TestCallsThatNeverRun(t *testing.T) {
+	in(t, func(w *world) {
+		w.spec.Speak = false
+		guarded := weather
+		guarded.Confirm = "voice"
+		w.tools.specs = []proto.ToolSpec{now, guarded}
+		w.model.scripts = []script{calls("", "fly", `now {"x":`, "weather"), says("I can't.")}
+		w.ask("fly to the moon")
+		w.want("called(fly) finished(fly error: no tool named fly, use one of: now, weather) " +
+			`called(now) finished(now error: arguments are not valid JSON: {"x":) ` +
+			"called(weather) finished(weather error: weather needs a confirmation by voice, which cannot be asked for yet) " +
+			"say0(I can't.) silent")
+		if len(w.tools.order) > 0 {
+			t.Errorf("ran %v", w.tools.order)
+		}
+	})
+}
+
+func TestExternalRouteOffersOnlyWhatMayBeShown(t *testing.T) {
+	in(t, func(w *world) {
+		w.env.Settings.Route = "external"
+		w.tools.specs = []proto.ToolSpec{now, search}
+		w.model.scripts = []script{calls("", "now"), says("No.")}
+		w.ask("hi")
+		r := w.model.requests()[0]
+		if len(r.Tools) != 1 || r.Tools[0].Name != "search" || !strings.Contains(w.story(), "no tool named now") {
+			t.Errorf("tools %+v, %s", r.Tools, w.story())
+		}
+	})
+}
+
+func TestOpeningMessages(t *testing.T) {
+	in(t, func(w *world) {
+		w.book.Record(w.spec.Session, session.Exchange{Question: "q1", Answer: "a1"})
+		w.tools.specs = []proto.ToolSpec{search}
+		w.model.scripts = []script{says("Hi.")}
+		w.ask("q2")
+		m := w.model.requests()[0].Messages
+		if len(m) != 4 || m[0].Content != "Be brief.\nToday is Saturday 2000-01-01." || m[1].Content != "q1" || m[2].Content != "a1" || m[3].Content != "q2" {
+			t.Errorf("messages %+v", m)
+		}
+	})
+	in(t, func(w *world) {
+		w.tools.specs = []proto.ToolSpec{now}
+		w.model.scripts = []script{says("Hi.")}
+		w.ask("q")
+		if m := w.model.requests()[0].Messages; m[0].Content != "Be brief." {
+			t.Errorf("a date without search: %+v", m[0])
+		}
+	})
+}
+
+func TestLocalIntents(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, question string
+		result         proto.ToolResult
+		gone           bool
+		story          string
+	}{
+		"fallback":   {"fallback", "What time is it?", proto.ToolResult{OK: true, Result: "10:30"}, false, "say0(It is 10:30.) spoken"},
+		"first":      {"first", "what time is it", proto.ToolResult{OK: true, Result: "10:30"}, false, "say0(It is 10:30.) spoken"},
+		"off":        {"off", "what time is it", proto.ToolResult{}, false, "say0(I can't reach a chat server, so I can't answer that.) failed"},
+		"no match":   {"fallback", "who was Ada", proto.ToolResult{}, false, "say0(I can't reach a chat server, but you can ask me for example: what time is it.) failed"},
+		"tool fails": {"fallback", "what time is it", proto.ToolResult{Kind: proto.KindFailed, Result: "error: no clock"}, false, "say0(Sorry, that did not work: no clock.) failed"},
+		"tool late":  {"fallback", "what time is it", proto.ToolResult{Kind: proto.KindTimeout, Result: "error: timed out"}, false, "say0(Sorry, that took too long.) failed"},
+		"tool gone":  {"fallback", "what time is it", proto.ToolResult{}, true, "called(now) finished(now error: the tool runner is gone) say0(Sorry, the part that runs my tools is not there.) failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.env.Settings.Intents = c.mode
+				w.tools.specs, w.tools.results, w.tools.gone = []proto.ToolSpec{now}, map[string]proto.ToolResult{"now": c.result}, c.gone
+				end := w.ask(c.question)
+				w.want(c.story)
+				if c.mode == "first" && len(w.model.requests()) > 0 {
+					t.Error("the model was asked")
+				}
+				if name == "no match" && (end.Error.Code != proto.CodeUnavailable || end.Error.Hint == "") {
+					t.Errorf("error %+v", end.Error)
+				}
+			})
+		})
+	}
+}
+
+func TestLocalAnswerStaysLocal(t *testing.T) {
+	in(t, func(w *world) {
+		w.env.Settings.Route, w.env.Settings.Intents = "external", "first"
+		w.tools.specs = []proto.ToolSpec{now}
+		w.tools.results = map[string]proto.ToolResult{"now": {OK: true, Result: "secret"}}
+		w.ask("what time is it")
+		w.want("say0(It is secret.) spoken")
+		if h := w.book.History(w.spec.Session, 2); h[0].Answer != notePrivate || w.tools.calls[0].Route != "local" {
+			t.Errorf("history %+v, call %+v", h, w.tools.calls)
+		}
+	})
+}
+
+func TestModelFailures(t *testing.T) {
+	const empty = "say0(The model gave me no answer. Please ask again.) failed"
+	for name, c := range map[string]struct {
+		scripts []script
+		story   string
+		asked   int
+	}{
+		"empty twice":    {[]script{fails(model.KindEmpty, model.RetryAgain), fails(model.KindEmpty, model.RetryAgain)}, empty, 2},
+		"empty once":     {[]script{fails(model.KindEmpty, model.RetryAgain), says("Here.")}, "say0(Here.) spoken", 2},
+		"no words":       {[]script{says("😀")}, empty, 1},
+		"refused":        {[]script{fails(model.KindRefused, model.RetryNever)}, "say0(The chat server answered with an error.) failed", 1},
+		"key":            {[]script{fails(model.KindUnauthorized, model.RetryNever)}, "say0(The chat server does not accept the key.) failed", 1},
+		"stalled":        {[]script{fails(model.KindStalled, model.RetryNever)}, "say0(The chat server stopped answering.) failed", 1},
+		"loading, ready": {[]script{fails(model.KindLoading, model.RetryLater), fails(model.KindLoading, model.RetryLater), says("Ready.")}, "announce0(The model is still loading, just a moment.) say1(Ready.) spoken", 3},
+		"no tools":       {[]script{fails(model.KindNoTools, model.RetryBare), says("Bare.")}, "say0(Bare.) spoken", 2},
+		"context":        {[]script{fails(model.KindContextFull, model.RetryShorter)}, "say0(Our conversation has become too long for the model. Please start a new one.) failed", 1},
+		"broke off": {[]script{func(_ context.Context, emit func(string)) (model.Reply, error) {
+			emit("One. Two. Thr")
+			return model.Reply{}, &model.Error{Kind: model.KindInterrupted, Text: "cut"}
+		}}, "say0(One.) say1(Two.) say2(Sorry, the answer broke off.) failed", 1},
+		"calls in the last round": {[]script{calls("Well. ", "now"), calls("So be it.", "now")}, "say0(Well.) say1(So be it.) spoken", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.env.Settings.Rounds = 1
+				w.tools.specs = []proto.ToolSpec{now}
+				w.model.scripts = c.scripts
+				w.ask("hello")
+				w.want(c.story)
+				if n := len(w.model.requests()); n != c.asked {
+					t.Errorf("asked %d times", n)
+				}
+				if name == "no tools" && w.model.requests()[1].Tools != nil {
+					t.Error("tools were offered again")
+				}
+				if name == "broke off" && w.book.History(w.spec.Session, 2)[0].Answer != "One. Two." {
+					t.Errorf("history %+v", w.book.History(w.spec.Session, 2))
+				}
+				if name == "refused" && w.book.History(w.spec.Session, 2)[0].Answer != noteNone {
+					t.Errorf("history %+v", w.book.History(w.spec.Session, 2))
+				}
+			})
+		})
+	}
+}
+
+func TestLoadingForEver(t *testing.T) {
+	in(t, func(w *world) {
+		for range 200 {
+			w.model.scripts = append(w.model.scripts, fails(model.KindLoading, model.RetryLater))
+		}
+		end := w.ask("hello")
+		w.want("announce0(The model is still loading, just a moment.) say1(The model is not loaded yet. Please try again in a while.) failed")
+		if end.Error.Code != proto.CodeUnavailable || end.Marks.Total < 120_000 || end.Marks.Total > 125_000 {
+			t.Errorf("end %+v", end)
+		}
+	})
+}
+
+func TestLongHistoryIsShortened(t *testing.T) {
+	in(t, func(w *world) {
+		for range 5 {
+			w.book.Record(w.spec.Session, session.Exchange{Question: "q", Answer: "a"})
+		}
+		w.model.scripts = []script{fails(model.KindContextFull, model.RetryShorter), says("Short.")}
+		w.ask("hello")
+		if r := w.model.requests(); len(r) != 2 || len(r[0].Messages) != 12 || len(r[1].Messages) != 6 || r[1].Messages[1].Role != model.RoleUser {
+			t.Errorf("requests %+v", r)
+		}
+	})
+}
+
+func TestOneMoment(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{func(ctx context.Context, emit func(string)) (model.Reply, error) {
+			time.Sleep(10 * time.Second)
+			return says("Late.")(ctx, emit)
+		}}
+		w.ask("hello")
+		w.want("announce0(One moment.) say1(Late.) spoken")
+	})
+}
+
+func TestPanicFailsTheTurn(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{func(context.Context, func(string)) (model.Reply, error) { panic("boom") }}
+		end := w.ask("hello")
+		w.want("say0(Sorry, something went wrong inside me. Please ask again.) failed")
+		if end.Error.Code != proto.CodeInternal {
+			t.Errorf("error %+v", end.Error)
+		}
+	})
+	in(t, func(w *world) {
+		w.env.Phrase = func([]string) string { panic("boom") }
+		w.tools.specs, w.tools.took = []proto.ToolSpec{search}, map[string]time.Duration{"search": time.Second}
+		w.model.scripts = []script{calls("", "search"), says("Never.")}
+		end := w.ask("hello")
+		if end.Error == nil || end.Error.Code != proto.CodeInternal || len(w.notices) != 1 {
+			t.Errorf("end %+v, notices %v", end, w.notices)
+		}
+	})
+}
+
+func TestWaitsForTheTurnBefore(t *testing.T) {
+	in(t, func(w *world) {
+		before := &Turn{over: make(chan struct{})}
+		w.model.scripts = []script{says("Second.")}
+		w.start().Ask("hello", "en", before)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(w.model.requests()); n > 0 {
+			t.Error("answered before the turn before was over")
+		}
+		w.book.Record(w.spec.Session, session.Exchange{Question: "first", Answer: "cut"})
+		close(before.over)
+		w.end()
+		if m := w.model.requests()[0].Messages; len(m) != 4 || m[2].Content != "cut" {
+			t.Errorf("messages %+v", m)
+		}
+	})
+}
