@@ -18,9 +18,9 @@ import (
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
 )
 
-// Voices. The bounds of decide were set with slt, kal16, en-us and en-us+f3;
-// awb, rms, en-gb and en-us+m3 were never looked at for that, and none of the
-// sentences below but those of smallGrammar were.
+// Voices. The bounds of decide were picked with slt, kal16, en-us and en-us+f3
+// only; awb, rms, en-gb and en-us+m3 were held out, and so were all sentences
+// below but those of smallGrammar.
 var (
 	flite  = []string{"slt", "kal16", "awb", "rms"}
 	espeak = []string{"espeak:en-us", "espeak:en-gb", "espeak:en-us+f3", "espeak:en-us+m3"}
