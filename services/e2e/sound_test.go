@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"math"
+	"os/exec"
+	"testing"
+
+	"example.org/desktop-assistant/pkg/audio"
+	"example.org/desktop-assistant/pkg/testkit/soundtest"
+)
+
+// matchRate is the rate at which recordings are compared, in hertz: what is
+// below 1.5 kHz tells one sentence from another, and little is left to add up.
+const matchRate = 3000
+
+// likeness says how well a recording holds a text as espeak-ng speaks it: laid
+// over each other where they fit best, the correlation of the quarter second
+// in which they differ most; 1 for the very sound. The voice of the tests'
+// questions is another synthesiser.
+func likeness(t *testing.T, recording []int16, voice, text string) float64 {
+	t.Helper()
+	want := loud(audio.Resample(espeak(t, voice, text), soundtest.Rate, matchRate))
+	got := audio.Resample(recording, soundtest.Rate, matchRate)
+	best, at := 0.0, 0
+	for shift := 0; shift+len(want) <= len(got); shift++ {
+		if c := correlation(want, got[shift:]); c > best {
+			best, at = c, shift
+		}
+	}
+	const window, slack = matchRate / 4, matchRate / 100
+	worst := best
+	for start := len(want) - window; start >= 0; start -= window / 2 { // from the end: that is where times differ
+		part := 0.0
+		for shift := max(0, at+start-slack); shift <= at+start+slack && shift+window <= len(got); shift++ {
+			part = max(part, correlation(want[start:start+window], got[shift:]))
+		}
+		worst = min(worst, part)
+	}
+	return worst
+}
+
+// correlation is the normalised one of a with as much of b.
+func correlation(a, b []int16) float64 {
+	var dot, ea, eb float64
+	for i, s := range a {
+		x, y := float64(s), float64(b[i])
+		dot, ea, eb = dot+x*y, ea+x*x, eb+y*y
+	}
+	if ea == 0 || eb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(ea*eb)
+}
+
+// loud cuts the silence at both ends.
+func loud(samples []int16) []int16 {
+	first, last := len(samples), 0
+	for i, s := range samples {
+		if s > 300 || s < -300 {
+			first, last = min(first, i), i
+		}
+	}
+	if first > last {
+		return nil
+	}
+	return samples[first : last+1]
+}
+
+// espeak speaks a text by itself, not through the assistant.
+func espeak(t *testing.T, voice, text string) []int16 {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "espeak-ng", "-v", voice, "--stdin", "--stdout")
+	cmd.Stdin = bytes.NewReader([]byte(text))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("espeak-ng: %v", err)
+	}
+	samples, rate, err := audio.DecodeWAV(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return audio.Resample(samples, rate, soundtest.Rate)
+}
+
+// TestLikeness: the measure tells a sentence from its neighbours.
+func TestLikeness(t *testing.T) {
+	const text = "It is Monday 30 November 2026, 09:41."
+	said := espeak(t, "en-us", text)
+	if l := likeness(t, said, "en-us", text); l < 0.99 {
+		t.Errorf("a sentence is like itself by %.2f", l)
+	}
+	for _, other := range []string{"It is Monday 30 November 2026, 09:42.", "It is Tuesday 30 November 2026, 09:41.", "I cannot reach the chat server."} {
+		if l := likeness(t, append(said, make([]int16, soundtest.Rate*3)...), "en-us", other); l > 0.8 {
+			t.Errorf("a sentence is like %q by %.2f", other, l)
+		} else {
+			t.Logf("%.2f like %q", l, other)
+		}
+	}
+}
