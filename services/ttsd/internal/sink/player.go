@@ -142,8 +142,9 @@ func (p *Player) step(ctx context.Context) (w want) {
 		return w
 	}
 	p.endEmpty()
-	if len(p.tracks) > 0 && p.stream == nil && !p.reopen(ctx) {
-		return want{more: p.tracks[0].clip.sound().changed}
+	if p.stream == nil && len(p.tracks) > 0 {
+		w.more = p.tracks[0].clip.sound().changed
+		p.reopen(ctx)
 	}
 	if p.stream == nil {
 		return w
@@ -177,19 +178,18 @@ func (p *Player) endEmpty() {
 	}
 }
 
-// reopen gets a stream for the first clip; it reports whether there is one. After
-// LostLimit it gives up.
-func (p *Player) reopen(ctx context.Context) bool {
+// reopen tries to get a stream for the first clip. After LostLimit it gives up.
+func (p *Player) reopen(ctx context.Context) {
 	s := p.tracks[0].clip.sound()
 	if s.rate == 0 || time.Since(p.triedAt) < retryTime {
-		return false
+		return
 	}
 	p.triedAt = time.Now()
 	stream, err := p.opener.Open(ctx, s.rate)
 	if err == nil {
 		p.stream, p.rate, p.running, p.drained, p.lostAt = stream, s.rate, false, stream.Written(), time.Time{}
 		p.log.Debug("playback stream opened", "sink", stream.Sink(), "rate", s.rate)
-		return true
+		return
 	}
 	if p.lostAt.IsZero() {
 		p.lostAt = time.Now()
@@ -199,7 +199,6 @@ func (p *Player) reopen(ctx context.Context) bool {
 		p.tracks, p.lostAt = nil, time.Time{}
 		p.listen.Failed(e, proto.AsError("play", err))
 	}
-	return false
 }
 
 // feed writes what there is and fits.
@@ -212,8 +211,7 @@ func (p *Player) feed(ctx context.Context) (w want) {
 				break
 			}
 			if s.rate != 0 && s.rate != p.rate {
-				p.change(i)
-				return w
+				return p.change(ctx, i)
 			}
 			room, changed := p.stream.Room()
 			if room == 0 {
@@ -234,11 +232,16 @@ func (p *Player) feed(ctx context.Context) (w want) {
 
 // change gives a clip of another rate a stream of its own, once all before it was
 // heard.
-func (p *Player) change(i int) {
+func (p *Player) change(ctx context.Context, i int) (w want) {
 	if i > 0 || p.draining != nil || p.drained < p.stream.Written() {
-		return
+		return w
 	}
 	p.drop()
+	p.reopen(ctx)
+	if p.stream == nil {
+		return w
+	}
+	return p.feed(ctx)
 }
 
 // cutFrom makes the next samples of a track: the pause before it, or its own.
@@ -337,10 +340,14 @@ func (p *Player) settle(ctx context.Context) {
 	go func() { done <- stream.Drain(ctx) }()
 }
 
-// allSent says whether the stream has all there is: then it runs dry.
+// allSent says whether the stream has all there is for it: then it runs dry.
 func (p *Player) allSent() bool {
 	for _, t := range p.tracks {
-		if s := t.clip.sound(); t.sent < len(s.samples) && (s.rate == p.rate || t.placed) {
+		s := t.clip.sound()
+		if s.rate != p.rate {
+			return true // not synthesised yet, or for another stream
+		}
+		if t.sent < len(s.samples) {
 			return false
 		}
 	}
