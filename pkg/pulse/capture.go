@@ -183,16 +183,18 @@ func (s *Capture) Dropped() int64 { return s.dropped.Load() }
 func (s *Capture) Source() Device { return s.source }
 
 // Close ends the stream and deletes it at the server, so that the desktop's
-// microphone mark goes out. It blocks for one answer. Twice is fine.
+// microphone mark goes out; one that stalled is still there, too. It blocks for
+// one answer. Twice is fine.
 func (s *Capture) Close() {
-	if !s.end(ErrClosed) {
-		return
-	}
+	s.end(ErrClosed)
 	s.conn.mu.Lock()
+	_, there := s.conn.captures[s.index]
 	delete(s.conn.captures, s.index)
 	s.conn.mu.Unlock()
-	// An error means that the stream or the connection is gone already.
-	_ = s.conn.wire.Tell(&proto.DeleteRecordStream{StreamIndex: s.index})
+	if there {
+		// An error means that the stream or the connection is gone already.
+		_ = s.conn.wire.Tell(&proto.DeleteRecordStream{StreamIndex: s.index})
+	}
 }
 
 // end marks the stream as ended; it reports whether it was running.
