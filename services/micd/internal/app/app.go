@@ -7,6 +7,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
@@ -23,6 +24,9 @@ import (
 // milliseconds, or not at all.
 const openLimit = 2 * time.Second
 
+// stuck is more than the sound server can hold up one step.
+const stuck = 10 * time.Second
+
 // App is the daemon. The exported fields are its seams: change them between
 // New and Run.
 type App struct {
@@ -32,6 +36,8 @@ type App struct {
 	env   daemon.Env
 	posts chan func(*microphone)
 	links chan link
+	shown atomic.Pointer[detail] // as of the last step
+	busy  atomic.Int64           // when the step under way began, Unix ns; 0 = none
 }
 
 // link is a connection to the sound server that came, or, with a nil room,
@@ -68,21 +74,19 @@ func (a *App) Run(ctx context.Context) error {
 	go func() {
 		served <- a.Server.Run(ctx, func(err error) { a.tell(ctx, link{err: err}) }, a.up)
 	}()
-	defer func() {
+	defer func() { // without the connection nothing hangs
 		cancel()
 		<-served
+		m.closing.Wait()
 	}()
 	service, err := a.env.Serve(ctx, a.endpoints()...)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		m.close(ctx, "stopped")
-		cancel()
-		_ = service.Stop() // the bus may be gone already, which is no fault of ours
-	}()
 	a.env.Ready()
 	a.loop(ctx, m)
+	m.close("stopped")
+	_ = service.Stop() // the bus may be gone already, which is no fault of ours
 	return nil
 }
 
@@ -96,25 +100,32 @@ func (a *App) loop(ctx context.Context, m *microphone) {
 		} else {
 			timer.Reset(time.Until(d))
 		}
+		a.shown.Store(m.detail())
+		a.busy.Store(0)
+		var step func()
 		select {
 		case <-ctx.Done():
 			return
 		case post := <-a.posts:
-			post(m)
+			step = func() { post(m) }
 		case l := <-a.links:
-			m.linked(ctx, l)
-		case _, ok := <-m.changes:
-			if !ok {
-				m.changes = nil
-				continue
-			}
-			m.look(ctx)
+			step = func() { m.linked(ctx, l) }
+		case c, ok := <-m.changes:
+			step = func() { m.changed(ctx, c, ok) }
 		case f, ok := <-m.frames():
-			m.frame(ctx, f, ok)
+			step = func() { m.frame(ctx, f, ok) }
 		case now := <-timer.C:
-			m.expire(ctx, now)
+			step = func() { m.expire(ctx, now) }
 		}
+		a.busy.Store(time.Now().UnixNano())
+		step()
 	}
+}
+
+// Healthy implements [daemon.Healthy]: the owner's goroutine does not hang.
+func (a *App) Healthy() bool {
+	since := a.busy.Load()
+	return since == 0 || time.Since(time.Unix(0, since)) < stuck
 }
 
 // up holds one connection to the sound server until it is lost.
@@ -187,19 +198,11 @@ type detail struct {
 	Source  string   `json:"source,omitempty"`
 	Gates   []string `json:"gates"`
 	Open    bool     `json:"open"`
+	Talk    bool     `json:"talk"`
 	Muted   bool     `json:"muted"`
-	Dropped int64    `json:"dropped_samples"`
+	Dropped int64    `json:"dropped_samples"` // of the stream that is or was open
 }
 
-// Detail implements [daemon.Detailer].
-func (a *App) Detail() any {
-	got := make(chan detail, 1)
-	select {
-	case a.posts <- func(m *microphone) {
-		got <- detail{m.source, a.env.Config.MicGates(), m.stream != nil, m.muted, m.dropped}
-	}:
-		return <-got
-	case <-time.After(openLimit): // not running, or the sound server holds it up
-		return detail{Gates: a.env.Config.MicGates()}
-	}
-}
+// Detail implements [daemon.Detailer]. It does not wait, also while the sound
+// server does not answer.
+func (a *App) Detail() any { return a.shown.Load() }

@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
@@ -31,6 +32,7 @@ type microphone struct {
 	conn     *bus.Conn
 	problems *daemon.Problems
 	cfg      config.Mic
+	gates    []string
 	file     mute.File
 
 	muted   bool
@@ -40,7 +42,10 @@ type microphone struct {
 	source  string
 
 	stream  capture.Stream // nil while closed
+	closing sync.WaitGroup // streams being closed, which a hanging server can draw out
 	heard   bool           // the first frame came and mic.opened was published
+	moved   bool           // another source became the default one while someone talked
+	retry   time.Time      // when to open again for [mic] warm; zero = not
 	dropped int64
 	ring    *audio.Ring
 
@@ -51,7 +56,8 @@ type microphone struct {
 
 func newMicrophone(env daemon.Env, file mute.File) *microphone {
 	m := &microphone{
-		log: env.Log, conn: env.Bus, problems: env.Problems, cfg: env.Config.Mic, file: file,
+		log: env.Log, conn: env.Bus, problems: env.Problems, cfg: env.Config.Mic,
+		gates: env.Config.MicGates(), file: file,
 		ring:   audio.NewRing(audio.Samples(preRoll, proto.Rate)),
 		noRoom: proto.Errorf(proto.CodeUnavailable, "open the microphone", "the sound server is still looked for").WithHint("try again in a moment"),
 	}
@@ -71,6 +77,10 @@ func (m *microphone) state() proto.MicState {
 		s.Turn = m.talk.Turn
 	}
 	return s
+}
+
+func (m *microphone) detail() *detail {
+	return &detail{m.source, m.gates, m.stream != nil, m.talking(), m.muted, m.dropped}
 }
 
 // publish tells what happened, about the turn being recorded if there is one.
@@ -99,6 +109,7 @@ func (m *microphone) start(ctx context.Context, lease float64) error {
 	if lease == 0 {
 		lease = float64(m.cfg.LeaseS)
 	}
+	lease = min(lease, float64(m.cfg.LimitS)) // no utterance is longer
 	until := time.Now().Add(time.Duration(lease * float64(time.Second)))
 	if m.talking() {
 		m.talk.Lease = until
@@ -110,11 +121,11 @@ func (m *microphone) start(ctx context.Context, lease float64) error {
 	if err := m.open(ctx); err != nil {
 		return err
 	}
-	return m.begin(until)
+	return m.begin(ctx, until)
 }
 
 // begin starts an utterance on the open stream, with what the ring holds.
-func (m *microphone) begin(until time.Time) error {
+func (m *microphone) begin(ctx context.Context, until time.Time) error {
 	turn := bus.NewID()
 	now := time.Now()
 	m.publish(proto.UtteranceStarted{Turn: turn, Stream: turn, Trigger: proto.TriggerKey}, turn)
@@ -124,7 +135,7 @@ func (m *microphone) begin(until time.Time) error {
 	}
 	if err != nil {
 		m.publish(proto.UtteranceEnded{Reason: proto.EndLost}, turn)
-		m.idle()
+		m.idle(ctx)
 		return proto.Errorf(proto.CodeDisconnected, "listen", "%v", err).WithHint("see what runs: desktop-assistant status")
 	}
 	u.Lease, u.Limit = until, now.Add(m.cfg.LimitS.Duration())
@@ -139,8 +150,21 @@ func (m *microphone) stop(reason string) {
 	}
 }
 
-// finish ends the utterance now.
+// finish ends the utterance now, with all that was captured.
 func (m *microphone) finish() {
+	for waiting := true; waiting; {
+		select {
+		case f, ok := <-m.frames():
+			if waiting = ok; ok {
+				m.take(f)
+			}
+		default:
+			waiting = false
+		}
+	}
+	if m.talk == nil { // the bus went
+		return
+	}
 	u := m.talk
 	m.talk = nil
 	if err := u.End(m.reason); err != nil {
@@ -153,7 +177,10 @@ func (m *microphone) finish() {
 }
 
 // cancel ends the utterance and has it forgotten.
-func (m *microphone) cancel(ctx context.Context) { m.abort(proto.EndCancelled); m.idle() }
+func (m *microphone) cancel(ctx context.Context) {
+	m.abort(proto.EndCancelled)
+	m.idle(ctx)
+}
 
 func (m *microphone) abort(reason string) {
 	if m.talk == nil {
@@ -167,32 +194,51 @@ func (m *microphone) abort(reason string) {
 	m.publish(proto.UtteranceEnded{Samples: u.Samples(), Reason: reason}, u.Turn)
 }
 
-// mute switches the assistant's own mute, on disk first.
+// cut ends the utterance because no more sound will come. What was whole but
+// for its tail counts.
+func (m *microphone) cut() {
+	if m.stopped.IsZero() {
+		m.abort(proto.EndLost)
+	} else {
+		m.finish()
+	}
+}
+
+// mute switches the assistant's own mute. Muting takes effect even when it
+// cannot be kept; unmuting only once it is on disk.
 func (m *microphone) mute(ctx context.Context, on bool) error {
-	if err := m.file.Write(on); err != nil {
-		return proto.Errorf(proto.CodeFailed, "mute", "%v", err).WithHint("make its folder writable, and try again")
-	}
-	m.problems.Clear("mute")
-	if m.muted == on {
-		return nil
-	}
-	m.muted = on
 	if on {
 		m.abort(proto.EndCancelled)
-		m.close(ctx, "muted")
+		m.close("muted")
+		m.setMuted(true)
 	}
-	m.publish(proto.MicMuted{Muted: on}, "")
+	if err := m.file.Write(on); err != nil {
+		text := "still muted: "
+		if on {
+			text = "muted now, but not after a restart: "
+		}
+		return proto.Errorf(proto.CodeFailed, "mute", "%s%v", text, err).WithHint("make its folder writable, and try again")
+	}
+	m.problems.Clear("mute")
+	m.setMuted(on)
 	if !on {
 		m.warm(ctx)
 	}
 	return nil
 }
 
+func (m *microphone) setMuted(on bool) {
+	if m.muted != on {
+		m.muted = on
+		m.publish(proto.MicMuted{Muted: on}, "")
+	}
+}
+
 // deadline is when expire is to be called next; zero = not.
 func (m *microphone) deadline() time.Time {
 	switch {
 	case m.talk == nil:
-		return time.Time{}
+		return m.retry
 	case !m.stopped.IsZero():
 		return m.stopped.Add(tail)
 	}
@@ -200,15 +246,17 @@ func (m *microphone) deadline() time.Time {
 }
 
 // expire acts on a deadline that has passed.
-func (m *microphone) expire(_ context.Context, now time.Time) {
+func (m *microphone) expire(ctx context.Context, now time.Time) {
 	d := m.deadline()
 	switch {
 	case d.IsZero() || now.Before(d):
+	case m.talk == nil:
+		m.warm(ctx)
 	case m.stopped.IsZero():
 		m.stop(proto.EndLimit)
 	default:
 		m.finish()
-		m.idle()
+		m.idle(ctx)
 	}
 }
 
@@ -218,6 +266,18 @@ func (m *microphone) frame(ctx context.Context, f pulse.Frame, ok bool) {
 		m.lost(ctx, m.stream.Err())
 		return
 	}
+	m.take(f)
+	switch {
+	case m.talk == nil:
+		m.idle(ctx)
+	case !m.stopped.IsZero() && f.At.Sub(m.stopped) > tail*2/3: // it holds the last of what was in the air
+		m.finish()
+		m.idle(ctx)
+	}
+}
+
+// take adds a frame to the utterance, or to what is kept from before one.
+func (m *microphone) take(f pulse.Frame) {
 	if !m.heard {
 		m.heard = true
 		m.publish(proto.MicOpened{Source: m.source, Rate: proto.Rate}, "")
@@ -230,11 +290,5 @@ func (m *microphone) frame(ctx context.Context, f pulse.Frame, ok bool) {
 	if err := m.talk.Add(f.Samples); err != nil {
 		m.log.Warn("send audio", "turn", m.talk.Turn, "error", err)
 		m.abort(proto.EndLost)
-		m.idle()
-		return
-	}
-	if !m.stopped.IsZero() && f.At.Sub(m.stopped) > tail*2/3 { // this frame holds the last of what was in the air
-		m.finish()
-		m.idle()
 	}
 }

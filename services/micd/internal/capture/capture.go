@@ -15,7 +15,9 @@ import (
 
 // A Stream is a running capture. Frames arrive in order and are the
 // receiver's; the channel is closed when the stream ends, and Err says why.
-// Close is quick and may be called twice.
+// Close ends it at once, and blocks until the server has let go of it too, which
+// takes seconds when that does not answer. It may be called twice, and after the
+// stream ended by itself it still tidies up at the server.
 type Stream interface {
 	Frames() <-chan pulse.Frame
 	Err() error
@@ -96,6 +98,9 @@ func explain(err error) error {
 			WithHint("plug one in; the sources are listed by: pactl list short sources; choose one with [mic] source")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return proto.Errorf(proto.CodeTimeout, op, "the sound server does not answer").WithHint("restart it: systemctl --user restart pipewire-pulse")
+	case errors.Is(err, pulse.ErrLost):
+		return proto.Errorf(proto.CodeUnavailable, op, "the sound server went away").
+			WithHint("it is looked for again; if it stays away: systemctl --user restart pipewire-pulse")
 	}
-	return proto.Errorf(proto.CodeUnavailable, op, "%v", err)
+	return proto.Errorf(proto.CodeUnavailable, op, "%v", err).WithHint("see what the sound server says: pactl info")
 }
