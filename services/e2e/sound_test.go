@@ -7,6 +7,7 @@ import (
 	"math"
 	"os/exec"
 	"testing"
+	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
@@ -22,24 +23,35 @@ const matchRate = 3000
 // questions is another synthesiser.
 func likeness(t *testing.T, recording []int16, voice, text string) float64 {
 	t.Helper()
-	want := loud(audio.Resample(espeak(t, voice, text), soundtest.Rate, matchRate))
+	like, _ := find(t, recording, voice, text)
+	return like
+}
+
+// find is likeness, and where in the recording the text begins.
+func find(t *testing.T, recording []int16, voice, text string) (like float64, at time.Duration) {
+	t.Helper()
+	fine := loud(espeak(t, voice, text))
+	want := audio.Resample(fine, soundtest.Rate, matchRate)
 	got := audio.Resample(recording, soundtest.Rate, matchRate)
-	best, at := 0.0, 0
+	best, where := 0.0, 0
 	for shift := 0; shift+len(want) <= len(got); shift++ {
 		if c := correlation(want, got[shift:]); c > best {
-			best, at = c, shift
+			best, where = c, shift
 		}
 	}
-	const window, slack = matchRate / 4, matchRate / 100
-	worst := best
-	for start := len(want) - window; start >= 0; start -= window / 2 { // from the end: that is where times differ
+	// Then part by part, at the full rate: half a sample of the lower one is a
+	// good part of a sibilant's wave.
+	const window, slack = soundtest.Rate / 4, soundtest.Rate / 200
+	where = where * soundtest.Rate / matchRate
+	worst := 1.0
+	for start := len(fine) - window; start >= 0; start -= window / 2 { // from the end: that is where times differ
 		part := 0.0
-		for shift := max(0, at+start-slack); shift <= at+start+slack && shift+window <= len(got); shift++ {
-			part = max(part, correlation(want[start:start+window], got[shift:]))
+		for shift := max(0, where+start-slack); shift <= where+start+slack && shift+window <= len(recording); shift++ {
+			part = max(part, correlation(fine[start:start+window], recording[shift:]))
 		}
 		worst = min(worst, part)
 	}
-	return worst
+	return worst, audio.Duration(where, soundtest.Rate)
 }
 
 // correlation is the normalised one of a with as much of b.
