@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,7 @@ func SocketPath(dir string) (string, error) {
 
 const (
 	connectTimeout = 2 * time.Second
+	flushLimit     = 10 * time.Second
 	settleTime     = time.Second            // after a (re)connect, "no responders" may only mean "not yet"
 	outboxDelay    = 300 * time.Millisecond // after a reconnect, for the others' subscriptions to be back
 	outboxLimit    = 1024                   // events kept while the bus is away; the oldest go first
@@ -74,18 +76,22 @@ type Conn struct {
 	opts     Options
 	instance string
 	nc       *nats.Conn
-	seq      atomic.Uint64
 	opened   atomic.Bool
+	liveSeq  atomic.Uint64
 
 	undecodable, unknown, dropped, reconnects atomic.Uint64
 	since                                     atomic.Int64 // Unix ns of the last (re)connect
 
 	mu      sync.Mutex
+	seq     uint64 // of events; taken together with the order of publishing
 	subs    map[*nats.Subscription]*Sub
 	outbox  []*nats.Msg
-	blamed  map[string]bool // peers already logged for undecodable messages
-	changed func(up bool)
-	flusher sync.WaitGroup
+	holding bool            // events go to the outbox: the bus is away or has just come back
+	blamed  map[string]bool // subjects already logged for undecodable messages
+	changed []func(up bool)
+	waiting map[*waiter]struct{} // requests under way
+	closed  bool
+	flusher sync.WaitGroup // started under mu while not closed
 	closing chan struct{}
 	once    sync.Once
 }
@@ -97,7 +103,8 @@ func New(opts Options) *Conn {
 	}
 	return &Conn{
 		opts: opts, instance: nuid.Next(),
-		subs: map[*nats.Subscription]*Sub{}, blamed: map[string]bool{}, closing: make(chan struct{}),
+		subs: map[*nats.Subscription]*Sub{}, blamed: map[string]bool{},
+		waiting: map[*waiter]struct{}{}, closing: make(chan struct{}),
 	}
 }
 
@@ -115,7 +122,11 @@ func (c *Conn) Dial(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	e := proto.Errorf(proto.CodeDisconnected, "connect to the bus", "%v", err)
+	var e *proto.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	e = proto.Errorf(proto.CodeDisconnected, "connect to the bus", "%v", err)
 	if c.opts.URL == "" && (errors.Is(err, os.ErrNotExist) || errors.Is(err, nats.ErrNoServers)) {
 		e.Text = fmt.Sprintf("nothing answers at %s", filepath.Join(c.opts.Dir, SocketName))
 		return e.WithHint("start the assistant: desktop-assistant run")
@@ -138,8 +149,8 @@ func (c *Conn) open(ctx context.Context, extra ...nats.Option) error {
 	c.nc = nc
 	c.opened.Store(true)
 	c.since.CompareAndSwap(0, time.Now().UnixNano())
-	if nc.IsConnected() && c.changed != nil { // the connect handler may have run too early to publish
-		c.changed(true)
+	if nc.IsConnected() { // the connect handler may have run too early to publish
+		c.tell(true)
 	}
 	return nil
 }
@@ -215,7 +226,11 @@ func (d dialFunc) SkipTLSHandshake() bool             { return true }
 // a second. Closing twice is fine.
 func (c *Conn) Close() {
 	c.once.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
 		close(c.closing)
+		c.flusher.Wait()
 		if c.nc != nil {
 			if c.nc.IsConnected() {
 				_ = c.nc.FlushTimeout(time.Second) // best effort: the bus may be going too
@@ -223,7 +238,6 @@ func (c *Conn) Close() {
 			c.nc.Close()
 		}
 	})
-	c.flusher.Wait()
 }
 
 // Device is the device token of this connection.
@@ -238,16 +252,33 @@ func (c *Conn) Instance() string { return c.instance }
 // Connected says whether the bus answers now.
 func (c *Conn) Connected() bool { return c.nc != nil && c.nc.IsConnected() }
 
-// OnChange sets the function that is told when the bus goes (false) and comes
-// (true), also for the first time. Set it before Open; it must not block.
-func (c *Conn) OnChange(f func(up bool)) { c.changed = f }
+// OnChange adds a function that is told when the bus goes (false) and comes
+// (true), also for the first time when it is added before Open. It may be told
+// the same twice, and it must not block.
+func (c *Conn) OnChange(f func(up bool)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = append(c.changed, f)
+}
+
+func (c *Conn) tell(up bool) {
+	c.mu.Lock()
+	list := slices.Clone(c.changed)
+	c.mu.Unlock()
+	for _, f := range list {
+		f(up)
+	}
+}
 
 // Opened says whether [Conn.Open] or [Conn.Dial] succeeded, whether or not the
 // bus answers now.
 func (c *Conn) Opened() bool { return c.opened.Load() }
 
-// Flush waits until the server has processed all that was sent.
+// Flush waits until the server has processed all that was sent, for at most
+// ten seconds.
 func (c *Conn) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushLimit)
+	defer cancel()
 	if err := c.nc.FlushWithContext(ctx); err != nil {
 		return fmt.Errorf("flush bus: %w", err)
 	}
@@ -256,9 +287,15 @@ func (c *Conn) Flush(ctx context.Context) error {
 
 // Counts gives what was ignored or lost so far.
 func (c *Conn) Counts() proto.Counts {
+	dropped := c.dropped.Load()
+	c.mu.Lock()
+	for _, s := range c.subs {
+		dropped += s.lost()
+	}
+	c.mu.Unlock()
 	return proto.Counts{
 		Undecodable: c.undecodable.Load(), Unknown: c.unknown.Load(),
-		Dropped: c.dropped.Load(), Reconnects: c.reconnects.Load(),
+		Dropped: dropped, Reconnects: c.reconnects.Load(),
 	}
 }
 
@@ -272,10 +309,12 @@ func (c *Conn) onReconnect(*nats.Conn) {
 
 func (c *Conn) up() {
 	c.since.Store(time.Now().UnixNano())
-	if c.changed != nil {
-		c.changed(true)
+	c.tell(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && (c.holding || len(c.outbox) > 0) {
+		c.flusher.Go(c.flushOutbox)
 	}
-	c.flusher.Go(c.flushOutbox)
 }
 
 func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
@@ -285,9 +324,11 @@ func (c *Conn) onDisconnect(_ *nats.Conn, err error) {
 	default:
 	}
 	c.opts.Log.Warn("bus is gone, reconnecting", "error", err)
-	if c.changed != nil {
-		c.changed(false)
-	}
+	c.mu.Lock()
+	c.holding = true
+	c.mu.Unlock()
+	c.abandon()
+	c.tell(false)
 }
 
 // onError is where slow consumers and permission errors arrive, and only here.

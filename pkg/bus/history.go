@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.org/desktop-assistant/proto"
@@ -34,7 +35,8 @@ func (c *Conn) KeepEvents(ctx context.Context, bytes int64, age time.Duration) e
 	return nil
 }
 
-// History hands every kept event of a device to h, oldest first, up to now. A
+// History hands every kept event of a device to h, oldest first, up to now;
+// what was published a moment ago may not be kept yet. A
 // bus that keeps no events ([privacy] keep_events = false) has an empty
 // history, which is no error.
 func (c *Conn) History(ctx context.Context, dev string, h EventHandler, areas ...string) error {
@@ -43,7 +45,7 @@ func (c *Conn) History(ctx context.Context, dev string, h EventHandler, areas ..
 		return fmt.Errorf("read history: %w", err)
 	}
 	stream, err := js.Stream(ctx, StreamName)
-	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrNoResponders) {
 		return nil
 	}
 	if err != nil {

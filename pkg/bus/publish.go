@@ -25,8 +25,9 @@ type Meta struct {
 // NewID makes an id for a turn, a call or a stream: unique, and a valid token.
 func NewID() string { return nuid.Next() }
 
-// Publish says that ev happened. It does not block. While the bus is away an
-// event is kept and published when the bus is back; a live event is dropped.
+// Publish says that ev happened. It does not block. While the bus is away, and
+// for a moment after it came back, an event is kept, and published when the
+// others have had time to come back too; a live event is dropped.
 // The error is of an event that can never be published.
 func (c *Conn) Publish(ev proto.Event, m Meta) error {
 	if m.Device == "" {
@@ -55,7 +56,7 @@ func (c *Conn) Publish(ev proto.Event, m Meta) error {
 	}
 	c.seq++
 	msg := &nats.Msg{Subject: proto.EventSubject(m.Device, ev.EventType()), Data: body}
-	if len(c.outbox) > 0 {
+	if c.holding || len(c.outbox) > 0 {
 		c.keep(msg)
 		return nil
 	}
@@ -117,7 +118,7 @@ func (c *Conn) flushOutbox() {
 			return
 		}
 	}
-	c.outbox = nil
+	c.outbox, c.holding = nil, !c.nc.IsConnected() // it may have gone again meanwhile
 }
 
 // PublishAudio sends one message of a microphone stream. It fails at once when

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +21,8 @@ const retryEvery = 50 * time.Millisecond
 // Request asks for a command on the connection's own device and waits for the
 // reply until ctx ends. Every failure is a *[proto.Error]: the one that was
 // answered, or unavailable (nobody serves it), timeout, cancelled or
-// disconnected. In the first second after a reconnect a missing responder is
-// waited for.
+// disconnected, also when the bus goes while the reply is waited for. In the
+// first second after a reconnect a missing responder is waited for.
 func Request[C proto.Command[R], R any](ctx context.Context, c *Conn, cmd C) (R, error) {
 	return RequestOn[C, R](ctx, c, c.opts.Device, cmd)
 }
@@ -47,9 +49,39 @@ func RequestOn[C proto.Command[R], R any](ctx context.Context, c *Conn, dev stri
 	return reply, nil
 }
 
+// waiter is a request under way.
+type waiter struct{ cancel context.CancelCauseFunc }
+
+var errGone = errors.New("the bus went while the reply was waited for")
+
+// abandon ends the requests under way: the reply would come to an inbox that
+// nobody publishes to any more.
+func (c *Conn) abandon() {
+	c.mu.Lock()
+	list := slices.Collect(maps.Keys(c.waiting))
+	c.mu.Unlock()
+	for _, w := range list {
+		w.cancel(errGone)
+	}
+}
+
 func (c *Conn) request(ctx context.Context, op string, msg *nats.Msg) (*nats.Msg, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &waiter{cancel}
+	c.mu.Lock()
+	c.waiting[w] = struct{}{}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, w)
+		c.mu.Unlock()
+		cancel(nil)
+	}()
 	for {
 		reply, err := c.nc.RequestMsgWithContext(ctx, msg)
+		if errors.Is(context.Cause(ctx), errGone) && err != nil {
+			err = nats.ErrDisconnected
+		}
 		if !errors.Is(err, nats.ErrNoResponders) || !c.settling() {
 			return reply, requestError(op, err)
 		}
@@ -66,14 +98,16 @@ func requestError(op string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, nats.ErrNoResponders):
-		return proto.Errorf(proto.CodeUnavailable, op, "%s", "nobody answers").WithHint("see what runs: desktop-assistant status")
+		return proto.Errorf(proto.CodeUnavailable, op, "nobody answers").WithHint("see what runs: desktop-assistant status")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return proto.Errorf(proto.CodeTimeout, op, "no answer in time").WithHint("see what hangs: desktop-assistant status")
 	case errors.Is(err, context.Canceled):
 		return proto.Errorf(proto.CodeCancelled, op, "cancelled")
-	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed),
-		errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting):
-		return proto.Errorf(proto.CodeDisconnected, op, "the bus is away")
+	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected),
+		errors.Is(err, nats.ErrConnectionReconnecting):
+		return proto.Errorf(proto.CodeDisconnected, op, "the bus is away").WithHint("see what runs: desktop-assistant status")
+	case errors.Is(err, nats.ErrMaxPayload):
+		return proto.Errorf(proto.CodeInvalid, op, "the request is larger than the bus carries")
 	}
 	return proto.AsError(op, err)
 }
@@ -119,9 +153,15 @@ type Peer struct {
 	Instance string // as [Conn.Instance]; "" for a service that is not ours
 }
 
-// Peers gives the instances of one service, or of all ("") that answer until
-// ctx ends or, with want > 0, until that many answered.
+// Peers gives the instances of one service, or of all (""), that answer until
+// ctx ends or, with want > 0, until that many answered. It returns at once when
+// nobody serves it.
 func (c *Conn) Peers(ctx context.Context, service string, want int) ([]Peer, error) {
+	return c.peers(ctx, service, func(heard []Peer) bool { return len(heard) == want })
+}
+
+// peers is Peers that listens until enough says so.
+func (c *Conn) peers(ctx context.Context, service string, enough func(heard []Peer) bool) ([]Peer, error) {
 	subject := srvPing
 	if service != "" {
 		subject += "." + service
@@ -153,36 +193,34 @@ func (c *Conn) Peers(ctx context.Context, service string, want int) ([]Peer, err
 			continue
 		}
 		peers = append(peers, Peer{pong.Name, pong.Version, pong.Metadata[metaInstance]})
-		if want > 0 && len(peers) == want {
+		if enough(peers) {
 			return peers, nil
 		}
 	}
 }
 
 // Alive says whether the process that calls itself instance still serves
-// service. It asks until ctx ends.
+// service. True comes at once; false when nobody serves it, or at the end of
+// ctx, which needs a deadline, when only others answer. Just after the bus
+// came back, a missing answer is waited for.
 func (c *Conn) Alive(ctx context.Context, service, instance string) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	peers, err := c.Peers(ctx, service, 1)
-	if err != nil {
-		return false
+	heard := func(peers []Peer) bool {
+		return slices.ContainsFunc(peers, func(p Peer) bool { return p.Instance == instance })
 	}
-	for _, p := range peers {
-		if p.Instance == instance {
+	for {
+		peers, err := c.peers(ctx, service, heard)
+		if heard(peers) {
 			return true
 		}
-	}
-	if len(peers) == 0 {
-		return false
-	}
-	peers, err = c.Peers(ctx, service, 0) // several answer: hear them all
-	for _, p := range peers {
-		if err == nil && p.Instance == instance {
-			return true
+		if err != nil || len(peers) > 0 || !c.settling() {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(retryEvery):
 		}
 	}
-	return false
 }
 
 // SplitAsker cuts an asker ("brain/INSTANCE") into service and instance.

@@ -20,7 +20,7 @@ import (
 const (
 	srvPing      = "$SRV.PING"
 	metaInstance = "instance"
-	maxPayload   = 900 << 10 // of the bus's 1 MiB; the rest is room for headers
+	maxPayload   = 900 << 10 // bytes of the bus's 1 MiB; the rest is room for headers
 )
 
 // Endpoint is one subject that a service answers. Make it with [Command] or
@@ -67,6 +67,10 @@ func CommandOf[C proto.Command[R], R any](shape C, fn func(ctx context.Context, 
 				s.refuse(r, proto.AsError(verb, err))
 				return
 			}
+			if len(body) > maxPayload {
+				s.refuse(r, proto.Errorf(proto.CodeInternal, verb, "the reply has %d bytes, over the %d that the bus carries", len(body), maxPayload))
+				return
+			}
 			s.answered(r, r.Respond(body))
 		},
 	}
@@ -89,10 +93,12 @@ func Tool(spec proto.ToolSpec, fn func(ctx context.Context, call proto.ToolCall,
 				s.refuse(r, proto.AsError("tool "+spec.Name, err))
 				return
 			}
-			s.calls.Go(func() {
+			if !s.run(func() {
 				defer s.recovered(r)
 				s.c.reply(r, fn(ctx, call, r.Data()))
-			})
+			}) {
+				s.refuse(r, proto.Errorf(proto.CodeUnavailable, "tool "+spec.Name, "the service is stopping"))
+			}
 		},
 	}
 }
@@ -104,6 +110,10 @@ func (c *Conn) reply(r micro.Request, result proto.ToolResult) {
 	body, err := json.Marshal(result)
 	if err != nil { // a result holds strings and numbers only
 		c.opts.Log.Error("encode tool result", "error", err)
+		return
+	}
+	if len(body) > maxPayload {
+		c.reply(r, proto.ToolResult{Call: result.Call, Kind: proto.KindFailed, Result: "error: the result is larger than the bus carries", TookMS: result.TookMS})
 		return
 	}
 	msg := &nats.Msg{Subject: r.Reply(), Data: body}
@@ -134,8 +144,22 @@ func oneLine(s string) string {
 type Service struct {
 	c      *Conn
 	micro  micro.Service
-	calls  sync.WaitGroup
 	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	stopped bool
+	calls   sync.WaitGroup // started under mu while not stopped
+}
+
+// run starts the goroutine of a call, unless the service is stopping: what
+// was received before is still handed to us for a moment.
+func (s *Service) run(call func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.calls.Go(call)
+	}
+	return !s.stopped
 }
 
 // Serve registers a service under the connection's name. Its description and
@@ -229,9 +253,14 @@ func (s *Service) Stop() error {
 	return s.Drain()
 }
 
-// Drain takes the service off the bus and waits for the calls that run.
+// Drain takes the service off the bus and waits for the tool calls that run;
+// then the context of the handlers ends. Handlers of commands are not waited
+// for, so that one of them may drain another service.
 func (s *Service) Drain() error {
 	err := s.micro.Stop()
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
 	s.calls.Wait()
 	s.cancel()
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrConnectionDraining) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,28 +38,32 @@ type Sub struct {
 	what   string
 	policy Policy
 	ns     *nats.Subscription
-	last   int // dropped so far, as the client counts; only in overflowed
-	mu     sync.Mutex
 }
 
-// Close ends the subscription; a handler that runs is not waited for.
+// lost is how many messages did not fit so far. (The client reports an
+// overflow once per episode, but counts every message.)
+func (s *Sub) lost() uint64 {
+	n, err := s.ns.Dropped()
+	if err != nil { // the subscription is closed
+		return 0
+	}
+	return uint64(n)
+}
+
+// Close ends the subscription; a handler that runs is not waited for. Closing
+// twice is fine.
 func (s *Sub) Close() {
 	s.c.mu.Lock()
-	delete(s.c.subs, s.ns)
+	if _, open := s.c.subs[s.ns]; open {
+		s.c.dropped.Add(s.lost())
+		delete(s.c.subs, s.ns)
+	}
 	s.c.mu.Unlock()
 	_ = s.ns.Unsubscribe() // an error means it is gone already
 }
 
 func (s *Sub) overflowed() {
-	s.mu.Lock()
-	n, err := s.ns.Dropped()
-	fresh := n - s.last
-	s.last = n
-	s.mu.Unlock()
-	if err == nil && fresh > 0 {
-		s.c.dropped.Add(uint64(fresh))
-	}
-	s.c.opts.Log.Warn("handler too slow, messages lost", "subscription", s.what, "lost", n)
+	s.c.opts.Log.Warn("handler too slow, messages lost", "subscription", s.what, "lost", s.lost())
 	if s.policy.failed != nil {
 		s.policy.failed()
 	}
@@ -153,16 +156,20 @@ func inAreas(subject string, areas []string) bool {
 	return false
 }
 
+// blameLimit bounds the subjects that are remembered and logged: whoever
+// publishes garbage on ever new ones must fill neither memory nor log.
+const blameLimit = 256
+
 // blame counts a message that cannot be read, and logs it once per subject.
 func (c *Conn) blame(subject string, err error) {
 	c.undecodable.Add(1)
 	c.mu.Lock()
-	known := c.blamed[subject]
-	if len(c.blamed) < 256 {
+	first := !c.blamed[subject] && len(c.blamed) < blameLimit
+	if first {
 		c.blamed[subject] = true
 	}
 	c.mu.Unlock()
-	if !known {
+	if first {
 		c.opts.Log.Warn("ignored a message that cannot be read", "subject", subject, "error", err)
 	}
 }

@@ -69,12 +69,12 @@ type Healthy interface{ Healthy() bool }
 // from its environment, without touching the bus, which is opened afterwards.
 func Main(info Info, build func(Env) (App, error)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, stop, info, build, os.Args[1:], os.Stderr)
+	code := run(ctx, stop, info, build, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-func run(ctx context.Context, stop func(), info Info, build func(Env) (App, error), args []string, stderr io.Writer) int {
+func run(ctx context.Context, stop func(), info Info, build func(Env) (App, error), args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(info.Name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	path := flags.String("config", "", "configuration `file` (default "+config.Path()+")")
@@ -95,7 +95,7 @@ func run(ctx context.Context, stop func(), info Info, build func(Env) (App, erro
 		return ExitUsage
 	}
 	if *version {
-		fmt.Fprintln(stderr, info.Name, Version)
+		fmt.Fprintln(stdout, info.Name, Version)
 		return 0
 	}
 	log, err := logger(stderr, info.Name, *level)
@@ -123,7 +123,10 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 	lock, err := takeLock(dir, info.Name)
 	if err != nil {
 		log.Error("start", "error", err, "hint", proto.HintOf(err))
-		return ExitLocked
+		if errors.Is(err, &proto.Error{Code: proto.CodeBusy}) {
+			return ExitLocked
+		}
+		return ExitFault
 	}
 	defer lock.Close()
 	conn := bus.New(bus.Options{
@@ -138,24 +141,27 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 		return ExitFault
 	}
 	if s, ok := app.(Starter); ok {
-		if err := s.Start(ctx); err != nil {
+		if err := s.Start(ctx); err != nil && ctx.Err() == nil {
 			log.Error("start", "error", err, "hint", proto.HintOf(err))
 			return ExitFault
 		}
 	}
 	conn.OnChange(func(up bool) { env.busChanged(up) })
 	if err := conn.Open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return 0 // told to stop before it began
+		}
 		log.Error("start", "error", err, "hint", proto.HintOf(err))
 		return ExitConfig
 	}
 	defer conn.Close()
 	env.inner.app = app
-	return supervise(ctx, stop, app, env, log)
+	return supervise(ctx, stop, app, log, stopLimit)
 }
 
 // supervise runs the app until it returns, and forces the end when it does not
 // return in time or on a second signal.
-func supervise(ctx context.Context, stop func(), app App, env Env, log *slog.Logger) int {
+func supervise(ctx context.Context, stop func(), app App, log *slog.Logger, limit time.Duration) int {
 	done := make(chan error, 1)
 	go func() { done <- app.Run(ctx) }()
 	watchdog := newWatchdog(app)
@@ -163,6 +169,7 @@ func supervise(ctx context.Context, stop func(), app App, env Env, log *slog.Log
 	for {
 		select {
 		case err := <-done:
+			notify("STOPPING=1")
 			return ended(ctx, err, log)
 		case <-watchdog.tick():
 			watchdog.ping()
@@ -173,8 +180,8 @@ func supervise(ctx context.Context, stop func(), app App, env Env, log *slog.Log
 			select {
 			case err := <-done:
 				return ended(ctx, err, log)
-			case <-time.After(stopLimit):
-				log.Error("did not stop in time", "limit", stopLimit)
+			case <-time.After(limit):
+				log.Error("did not stop in time", "limit", limit)
 				return ExitFault
 			}
 		}

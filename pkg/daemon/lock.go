@@ -23,9 +23,11 @@ func takeLock(dir, name string) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	// An open file description lock: it goes with the last descriptor, and one
+	// can ask for it without taking it (fcntl(2)).
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK}); err != nil {
 		defer f.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) {
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		pid, _ := io.ReadAll(io.LimitReader(f, 32)) // unreadable: the message goes without
@@ -53,7 +55,8 @@ func LockHolder(dir, name string) int {
 		return 0
 	}
 	defer f.Close()
-	if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+	asked := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &asked); err != nil || asked.Type == unix.F_UNLCK {
 		return 0
 	}
 	var pid int

@@ -18,9 +18,11 @@ type Problems struct {
 	bus     *bus.Conn
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	keys []string
-	list map[string]proto.Problem
+	mu         sync.Mutex
+	keys       []string
+	list       map[string]proto.Problem
+	publishing bool // by one goroutine at a time, so that lists go out in order
+	again      bool // something changed meanwhile
 }
 
 func newProblems(service string, conn *bus.Conn, log *slog.Logger) *Problems {
@@ -71,6 +73,11 @@ func (p *Problems) Clear(key string) {
 func (p *Problems) List() []proto.Problem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.snapshot()
+}
+
+// snapshot is the list; p.mu is held.
+func (p *Problems) snapshot() []proto.Problem {
 	list := make([]proto.Problem, 0, len(p.keys))
 	for _, k := range p.keys {
 		list = append(list, p.list[k])
@@ -78,11 +85,27 @@ func (p *Problems) List() []proto.Problem {
 	return list
 }
 
+// publish says what holds now. The last list that goes out is the last one
+// that held, whoever changes it meanwhile.
 func (p *Problems) publish() {
 	if !p.bus.Opened() {
 		return // published when the bus comes
 	}
-	if err := p.bus.Publish(proto.ServiceState{Service: p.service, Problems: p.List()}, bus.Meta{}); err != nil {
-		p.log.Error("publish state", "error", err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.again = true
+	if p.publishing {
+		return
 	}
+	p.publishing = true
+	for p.again {
+		p.again = false
+		state := proto.ServiceState{Service: p.service, Problems: p.snapshot()}
+		p.mu.Unlock()
+		if err := p.bus.Publish(state, bus.Meta{}); err != nil {
+			p.log.Error("publish state", "error", err)
+		}
+		p.mu.Lock()
+	}
+	p.publishing = false
 }

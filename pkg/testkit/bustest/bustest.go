@@ -20,27 +20,88 @@ import (
 
 // Bus is a server without any listener, that ends with its test.
 type Bus struct {
-	t      testing.TB
-	server *server.Server
+	t    testing.TB
+	keep bool
+
+	mu     sync.Mutex
+	server *server.Server // nil while down
 }
 
-// New starts a bus.
+// New starts a bus that keeps no events.
 func New(t testing.TB) *Bus {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true, NoLog: true, JetStream: false})
+	b := &Bus{t: t}
+	t.Cleanup(b.Down)
+	b.Up()
+	return b
+}
+
+// NewKeeping starts a bus that keeps events as busd does, for
+// [bus.Conn.History].
+func NewKeeping(t testing.TB) *Bus {
+	t.Helper()
+	b := &Bus{t: t, keep: true}
+	t.Cleanup(b.Down)
+	b.Up()
+	return b
+}
+
+// Up starts the bus again after [Bus.Down]; what it kept is gone.
+func (b *Bus) Up() {
+	b.t.Helper()
+	o := &server.Options{DontListen: true, NoSigs: true, NoLog: true}
+	if b.keep {
+		o.JetStream, o.StoreDir, o.JetStreamMaxMemory, o.JetStreamMaxStore = true, b.t.TempDir(), 64<<20, 1<<20
+	}
+	s, err := server.NewServer(o)
 	if err != nil {
-		t.Fatalf("make bus: %v", err)
+		b.t.Fatalf("make bus: %v", err)
 	}
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the bus is not ready")
+		b.t.Fatal("the bus is not ready")
 	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return &Bus{t, s}
+	if b.keep {
+		b.keepEvents(s)
+	}
+	b.mu.Lock()
+	b.server = s
+	b.mu.Unlock()
+}
+
+func (b *Bus) keepEvents(s *server.Server) {
+	b.t.Helper()
+	c := bus.New(bus.Options{Service: "bustest", Version: "0.0.0-test", Dial: s.InProcessConn, Log: Log(b.t)})
+	if err := c.Dial(b.t.Context()); err != nil {
+		b.t.Fatalf("keep events: %v", err)
+	}
+	defer c.Close()
+	if err := c.KeepEvents(b.t.Context(), 16<<20, time.Hour); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Down ends the bus as a crash would, without a word. Ending it twice is fine.
+func (b *Bus) Down() {
+	b.mu.Lock()
+	s := b.server
+	b.server = nil
+	b.mu.Unlock()
+	if s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
 }
 
 // Dial is the transport for [bus.Options.Dial].
-func (b *Bus) Dial() (net.Conn, error) { return b.server.InProcessConn() }
+func (b *Bus) Dial() (net.Conn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.server == nil {
+		return nil, net.ErrClosed
+	}
+	return b.server.InProcessConn()
+}
 
 // Options are those of a daemon of the given name on this bus.
 func (b *Bus) Options(service string) bus.Options {
@@ -103,8 +164,13 @@ type Watcher struct {
 // Watch begins to collect.
 func (b *Bus) Watch() *Watcher {
 	b.t.Helper()
-	w := &Watcher{t: b.t, seen: make(chan Seen, 4096)}
-	c := b.Connect("watcher")
+	return Watch(b.t, b.Connect("watcher"))
+}
+
+// Watch begins to collect what is published on the bus of a connection.
+func Watch(t testing.TB, c *bus.Conn) *Watcher {
+	t.Helper()
+	w := &Watcher{t: t, seen: make(chan Seen, 4096)}
 	add := func(_ context.Context, env proto.Envelope, ev proto.Event) {
 		s := Seen{env, ev}
 		w.mu.Lock()
@@ -116,15 +182,15 @@ func (b *Bus) Watch() *Watcher {
 			w.t.Error("the watcher is full")
 		}
 	}
-	lost := func() { b.t.Error("the watcher lost events") }
-	if _, err := c.Events(b.t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
-		b.t.Fatalf("watch events: %v", err)
+	lost := func() { t.Error("the watcher lost events") }
+	if _, err := c.Events(t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
+		t.Fatalf("watch events: %v", err)
 	}
-	if _, err := c.Live(b.t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
-		b.t.Fatalf("watch live events: %v", err)
+	if _, err := c.Live(t.Context(), proto.Any, bus.Fail(4096, lost), add); err != nil {
+		t.Fatalf("watch live events: %v", err)
 	}
-	if err := c.Flush(b.t.Context()); err != nil {
-		b.t.Fatalf("watch events: %v", err)
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatalf("watch events: %v", err)
 	}
 	return w
 }

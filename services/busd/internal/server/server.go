@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 
 	"example.org/desktop-assistant/pkg/bus"
@@ -20,6 +19,9 @@ import (
 )
 
 const (
+	inProcess = "IN_PROCESS" // connection types as the server names them
+	overTCP   = "STANDARD"
+
 	readyLimit  = 10 * time.Second
 	memoryLimit = 64 << 20      // bytes, for the stream and what the server keeps beside it
 	storeLimit  = 1 << 20       // bytes; nothing is kept on disk, but 0 would mean most of it
@@ -78,7 +80,7 @@ func options(cfg Config) *server.Options {
 	// Neither user may come in by the other's door.
 	users := []*server.User{{
 		Username: bus.LocalUser, Password: cfg.Cookie,
-		AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeInProcess: {}},
+		AllowedConnectionTypes: map[string]struct{}{inProcess: {}},
 	}}
 	o := &server.Options{
 		ServerName: "desktop-assistant", NoSigs: true, DontListen: !cfg.CLI,
@@ -92,7 +94,7 @@ func options(cfg Config) *server.Options {
 		}
 		users = append(users, &server.User{
 			Username: access.CLIUser, Password: cfg.CLIPassword,
-			AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeStandard: {}},
+			AllowedConnectionTypes: map[string]struct{}{overTCP: {}},
 		})
 	}
 	o.Users = users
