@@ -85,3 +85,27 @@ func TestQueueGivesUp(t *testing.T) {
 		}
 	})
 }
+
+// A place that is given in the moment its taker gives up is not lost.
+func TestQueueGivenUpAsItIsGiven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1)
+		if err := q.enter(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 1)
+		go func() { got <- q.enter(ctx, "a") }()
+		synctest.Wait()
+		q.mu.Lock() // it sees the end of ctx, and then waits for the lock
+		cancel()
+		q.giveBack("a")
+		q.mu.Unlock()
+		if err := <-got; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if q.free != 1 || len(q.keys) != 0 || len(q.waiting) != 0 {
+			t.Errorf("left behind: %+v", q)
+		}
+	})
+}
