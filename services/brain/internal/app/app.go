@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	eventsWaiting = 4096                   // events that may wait for the ledger
-	busEvery      = 250 * time.Millisecond // between looks at the bus
-	listenGrace   = 10 * time.Second       // beyond the longest utterance
+	eventsWaiting = 4096                  // events that may wait for the ledger
+	connectEvery  = 50 * time.Millisecond // between looks whether the bus is there
+	listenGrace   = 10 * time.Second      // beyond the longest utterance
 )
 
 // areas are the events that brain acts on.
@@ -37,6 +37,7 @@ type App struct {
 	// Model is the chat server.
 	Model Model
 
+	busGone  chan struct{}
 	chat     *chat
 	sessions *session.Store
 	catalog  *catalog.Catalog
@@ -50,7 +51,21 @@ func New(env daemon.Env) (daemon.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{env: env, Model: client}, nil
+	a := &App{env: env, Model: client, busGone: make(chan struct{}, 1)}
+	env.Bus.OnChange(func(up bool) {
+		if !up {
+			a.busLost()
+		}
+	})
+	return a, nil
+}
+
+// busLost does not block: one token stands for any number of losses.
+func (a *App) busLost() {
+	select {
+	case a.busGone <- struct{}{}:
+	default:
+	}
 }
 
 // Run answers until ctx ends.
@@ -77,12 +92,26 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.settle(ctx)
 	a.env.Ready()
 	<-ctx.Done()
 	if err := service.Stop(); err != nil {
 		return fmt.Errorf("stop brain: %w", err)
 	}
 	return ctx.Err()
+}
+
+// settle waits until the bus knows the subscriptions, so that ready means that no
+// event is missed. An absent bus does not keep brain from being ready.
+func (a *App) settle(ctx context.Context) {
+	if !a.env.Bus.Connected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := a.env.Bus.Flush(ctx); err != nil {
+		a.env.Log.Debug("wait for the bus", "error", err)
+	}
 }
 
 func (a *App) build() {
@@ -137,7 +166,7 @@ func (a *App) event(_ context.Context, env proto.Envelope, ev proto.Event) {
 
 // eventsLost is told when the ledger is too slow for the events. A turn that
 // missed one might wait for ever, so that all of them end.
-func (a *App) eventsLost() { a.ledger.BusLost() }
+func (a *App) eventsLost() { a.busLost() }
 
 func (a *App) endpoints() []bus.Endpoint {
 	dev := a.env.Bus.Device()

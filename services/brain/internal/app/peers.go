@@ -114,25 +114,16 @@ func (a *App) watchPeers(ctx context.Context) {
 	}
 }
 
-// watchBus notices that the bus was away, however short, and ends the turns
-// whose events may be lost.
+// watchBus ends the turns when the bus goes: whose events may be lost cannot
+// be told.
 func (a *App) watchBus(ctx context.Context) {
-	tick := time.NewTicker(busEvery)
-	defer tick.Stop()
-	seen := a.env.Bus.Counts().Reconnects
-	told := false // this absence
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-		}
-		up, reconnects := a.env.Bus.Connected(), a.env.Bus.Counts().Reconnects
-		if (!up && !told) || (reconnects != seen && !told) {
+		case <-a.busGone:
 			a.ledger.BusLost()
 		}
-		told = !up
-		seen = reconnects
 	}
 }
 
@@ -158,7 +149,7 @@ func (a *App) buryOrphans(ctx context.Context) {
 }
 
 func (a *App) connected(ctx context.Context) bool {
-	tick := time.NewTicker(busEvery / 5)
+	tick := time.NewTicker(connectEvery)
 	defer tick.Stop()
 	for !a.env.Bus.Connected() {
 		select {
@@ -187,11 +178,7 @@ func (a *App) orphans(ctx context.Context) ([]ledger.Orphan, error) {
 
 // languages are the configured ones, the user's own first.
 func languages(cfg config.Config) []string {
-	var list []string
-	for lang := range cfg.Voice {
-		list = append(list, lang)
-	}
-	slices.Sort(list)
+	list := cfg.Languages()
 	if len(list) == 0 {
 		list = []string{"en"}
 	}

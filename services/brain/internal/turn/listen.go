@@ -35,7 +35,7 @@ func (r *run) event(ctx context.Context, ev proto.Event) {
 			r.fail(ctx, phrase.NoSTT, &ev.Error)
 		}
 	default:
-		r.speechEvent(ev)
+		r.speechEvent(ctx, ev)
 	}
 }
 

@@ -123,11 +123,14 @@ func (r *run) request(ctx context.Context, q voice.Request) error {
 
 // acknowledged takes the answer of ttsd.
 func (r *run) acknowledged(ctx context.Context, q voice.Request, err error) {
-	if err != nil {
-		r.mouthFailed(ctx, proto.AsError("speak", err))
+	e := proto.AsError("speak", err)
+	switch {
+	case e == nil:
+		r.voice.Acknowledged(q)
+	case !r.voice.Passed(q, e):
+		r.mouthFailed(ctx, e)
 		return
 	}
-	r.voice.Acknowledged(q)
 	r.watchQuiet()
 	r.send(ctx)
 	r.settle()
@@ -175,10 +178,8 @@ func (r *run) watchQuiet() {
 }
 
 // speechEvent takes what ttsd tells of this turn.
-func (r *run) speechEvent(ev proto.Event) {
-	if !r.voice.Event(ev) {
-		return
-	}
+func (r *run) speechEvent(ctx context.Context, ev proto.Event) {
+	failed := r.voice.Event(ev)
 	switch ev := ev.(type) {
 	case proto.SpeechStarted:
 		if r.clock.sample.IsZero() {
@@ -188,6 +189,9 @@ func (r *run) speechEvent(ev proto.Event) {
 		if r.leaving != nil { // what was heard is known now
 			r.conclude(r.leaving.end, r.leaving.err)
 		}
+	}
+	if failed != nil && r.leaving == nil {
+		r.mouthFailed(ctx, failed)
 	}
 	r.watchQuiet()
 	r.settle()

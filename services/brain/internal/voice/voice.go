@@ -68,6 +68,7 @@ type Voice struct {
 	next       int  // line to ask for
 	busy       bool // a request is under way, or a pause before the next
 	rewind     bool // begin again after it
+	again      bool // lines are asked for a second time
 	closed     bool // no more lines come
 	ended      bool // the end was acknowledged
 	away       time.Time
@@ -141,6 +142,7 @@ type Request struct {
 	Index int // of the line, or -1 for the end
 	Line  Line
 	Count int
+	again bool
 }
 
 // Next gives what to ask now, if anything; until [Voice.Acknowledged],
@@ -155,7 +157,7 @@ func (v *Voice) Next(now time.Time) (Request, bool) {
 			l.sent = now
 		}
 		v.busy = true
-		return Request{Index: v.next, Line: *l}, true
+		return Request{Index: v.next, Line: *l, again: v.again}, true
 	case v.closed && !v.ended:
 		v.busy = true
 		return Request{Index: -1, Count: len(v.lines)}, true
@@ -201,6 +203,16 @@ func isAway(err *proto.Error) bool {
 	return err.Code == proto.CodeUnavailable || err.Code == proto.CodeTimeout || err.Code == proto.CodeDisconnected
 }
 
+// Passed says that a ttsd that came back quickly refuses a line, since it has a
+// later one already. That line is lost; the next may be asked for.
+func (v *Voice) Passed(q Request, err *proto.Error) bool {
+	if !q.again || q.Index < 0 || err.Code != proto.CodeInvalid {
+		return false
+	}
+	v.busy, v.next = false, q.Index+1
+	return true
+}
+
 // Retry ends the pause after [Voice.Failed].
 func (v *Voice) Retry() { v.busy = false }
 
@@ -217,7 +229,7 @@ func (v *Voice) Replaced() (failed bool) {
 
 // begin goes back to the first line that was not heard to its end.
 func (v *Voice) begin() {
-	v.rewind, v.ended, v.next = false, false, 0
+	v.rewind, v.again, v.ended, v.next = false, true, false, 0
 	for v.next < len(v.lines) && v.lines[v.next].over {
 		v.next++
 	}
@@ -232,9 +244,10 @@ func (v *Voice) GiveUp(err *proto.Error) {
 	}
 }
 
-// Event takes what ttsd tells of this turn. It reports whether the event was
-// about speech.
-func (v *Voice) Event(ev proto.Event) bool {
+// Event takes what ttsd tells of this turn. It reports whether ttsd failed in a
+// way that may pass, as when it is being restarted: the turn gives that to
+// [Voice.Failed].
+func (v *Voice) Event(ev proto.Event) (failed *proto.Error) {
 	switch ev := ev.(type) {
 	case proto.SpeechStarted, proto.SpeechResumed:
 		v.paused = false
@@ -245,14 +258,12 @@ func (v *Voice) Event(ev proto.Event) bool {
 			l.over, l.heard = true, l.Text
 		}
 	case proto.SpeechStopped:
-		v.stop(ev)
-	default:
-		return false
+		return v.stop(ev)
 	}
-	return true
+	return nil
 }
 
-func (v *Voice) stop(ev proto.SpeechStopped) {
+func (v *Voice) stop(ev proto.SpeechStopped) (failed *proto.Error) {
 	if l := v.line(ev.Index); l != nil && !l.over {
 		l.heard = ev.Heard
 	}
@@ -264,10 +275,15 @@ func (v *Voice) stop(ev proto.SpeechStopped) {
 		if err == nil {
 			err = proto.Errorf(proto.CodeFailed, "", "the speech failed")
 		}
-		v.GiveUp(err)
+		if !isAway(err) {
+			v.GiveUp(err)
+		} else if v.Replaced() {
+			return err
+		}
 	default:
 		v.stopped = true
 	}
+	return nil
 }
 
 func (v *Voice) line(index int) *Line {
