@@ -62,7 +62,10 @@ type App struct {
 	silent []chan struct{} // closed when every Silence was answered
 
 	once   sync.Once
-	looked chan struct{} // closed by foundSound
+	looked chan struct{} // closed by soundChanged
+	// elsewhere says that the sink in use is not the one asked for; it belongs to
+	// the sound server's goroutine.
+	elsewhere bool
 
 	detail atomic.Pointer[Detail]
 }
@@ -97,16 +100,21 @@ func New(env daemon.Env) (daemon.App, error) {
 	a.Alive = a.alive
 	a.Sound = sink.NewServer(pulse.Options{
 		Name: "Desktop Assistant", ID: "org.example.desktop-assistant", Icon: "audio-speakers", Version: daemon.Version,
-	}, cfg.TTS.Sink, func(server, named error) {
-		env.Problems.SetError("sound", server)
-		env.Problems.SetError("sink", named)
-		a.foundSound()
-	})
+	}, cfg.TTS.Sink, a.soundChanged)
 	return a, nil
 }
 
-// foundSound says that the sound server was looked for, with or without success.
-func (a *App) foundSound() { a.once.Do(func() { close(a.looked) }) }
+// soundChanged hears from the sound server, with or without success: why nothing
+// can be heard, and why not from the sink asked for.
+func (a *App) soundChanged(server, named error) {
+	a.env.Problems.SetError("sound", server)
+	a.env.Problems.SetError("sink", named)
+	if a.elsewhere != (named != nil) {
+		a.elsewhere = named != nil
+		a.player.Renew()
+	}
+	a.once.Do(func() { close(a.looked) })
+}
 
 // Run speaks until ctx ends; then it stops at once and says so for every turn.
 func (a *App) Run(ctx context.Context) error {

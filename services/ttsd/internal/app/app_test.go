@@ -54,11 +54,7 @@ func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 // on is the part that plays to a rig.
 func on(r *soundtest.Rig, sinkName string) func(*App) {
 	return func(a *App) {
-		a.Sound = sink.NewServer(pulse.Options{Name: "ttsd test", Server: r.Server()}, sinkName, func(server, named error) {
-			a.env.Problems.SetError("sound", server)
-			a.env.Problems.SetError("sink", named)
-			a.foundSound()
-		})
+		a.Sound = sink.NewServer(pulse.Options{Name: "ttsd test", Server: r.Server()}, sinkName, a.soundChanged)
 	}
 }
 

@@ -48,6 +48,7 @@ type Player struct {
 	stream   Stream // nil when there is none
 	rate     int
 	running  bool // uncorked
+	stale    bool // to be opened anew
 	held     bool
 	tracks   []*track
 	polled   time.Time
@@ -78,6 +79,10 @@ func (p *Player) Hold() { p.order(p.hold) }
 
 // Release goes on at the sample where Hold stopped; the listener hears Released.
 func (p *Player) Release() { p.order(p.release) }
+
+// Renew makes the player open its stream anew before the next clip that begins in
+// silence: the loudspeaker to be used is another one.
+func (p *Player) Renew() { p.order(func(context.Context) { p.stale = true }) }
 
 // Played is how long sound was heard since the start, in milliseconds; Underruns
 // how often a stream ran out of samples.
@@ -142,6 +147,9 @@ func (p *Player) step(ctx context.Context) (w want) {
 		return w
 	}
 	p.endEmpty()
+	if p.stale && p.idle() {
+		p.drop()
+	}
 	if p.stream == nil && len(p.tracks) > 0 {
 		w.more = p.tracks[0].clip.sound().changed
 		p.reopen(ctx)
@@ -153,6 +161,11 @@ func (p *Player) step(ctx context.Context) (w want) {
 	p.poll(ctx)
 	p.settle(ctx)
 	return w
+}
+
+// idle says that nothing of the stream is still to be heard.
+func (p *Player) idle() bool {
+	return p.stream != nil && p.draining == nil && p.drained == p.stream.Written() && (len(p.tracks) == 0 || !p.tracks[0].placed)
 }
 
 // endEmpty takes clips off the front that need no stream: those that failed before
@@ -454,7 +467,7 @@ func (p *Player) drop() {
 	p.underruns.Store(p.before)
 	p.stream.Close()
 	p.waitDrain()
-	p.stream, p.running, p.triedAt = nil, false, time.Time{}
+	p.stream, p.running, p.stale, p.triedAt = nil, false, false, time.Time{}
 }
 
 func (p *Player) close() { p.drop() }

@@ -17,7 +17,7 @@ const (
 	// is no loudspeaker.
 	dummy = "auto_null"
 	// op is the operation of every error here.
-	op = "play"
+	op = "play speech"
 )
 
 // A Server is the sound server of the session and the loudspeaker chosen there.
