@@ -69,6 +69,9 @@ type Healthy interface{ Healthy() bool }
 // from its environment, without touching the bus, which is opened afterwards.
 func Main(info Info, build func(Env) (App, error)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// Whoever reads the log may die first, and a line to nobody must not end us
+	// before everything is put back. (Ignored, it would stay so in our children.)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := run(ctx, stop, info, build, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -243,8 +246,15 @@ func logger(w io.Writer, name, level string) (*slog.Logger, error) {
 // lines itself turns the time in them off.
 const PlainLog = "DESKTOP_ASSISTANT_PLAIN_LOG"
 
-// Interruptible gives the first context of a program: it ends on an interrupt
-// or SIGTERM. After stop, a second signal kills.
+// Interruptible gives the first context of a program: it ends on an interrupt,
+// SIGTERM, or when the terminal closes (SIGHUP), unless nohup asked to stay.
+// The next signal kills.
 func Interruptible() (ctx context.Context, stop func()) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop = signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
