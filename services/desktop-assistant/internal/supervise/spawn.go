@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -24,63 +25,81 @@ import (
 
 // spawner starts every child from one thread that lives as long as it does:
 // the kernel sends the parent-death signal when the thread that forked ends,
-// not when the process does.
+// not when the process does (prctl(2)). It is the parent of every orphan that
+// a daemon leaves.
 type spawner struct {
-	jobs chan func()
-	done chan struct{}
+	log     *slog.Logger
+	jobs    chan func()
+	exits   chan os.Signal
+	working sync.WaitGroup
 
 	mu    sync.Mutex
 	alive map[int]bool // children that we wait for ourselves
 }
 
-func newSpawner() *spawner {
-	s := &spawner{jobs: make(chan func()), done: make(chan struct{}), alive: map[int]bool{}}
-	go func() {
-		defer close(s.done)
+func newSpawner(log *slog.Logger) (*spawner, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become the parent of orphans: %w", err)
+	}
+	s := &spawner{log: log, jobs: make(chan func()), exits: make(chan os.Signal, 1), alive: map[int]bool{}}
+	s.working.Go(func() {
 		runtime.LockOSThread()
 		for job := range s.jobs {
 			job()
 		}
-	}()
-	return s
+	})
+	signal.Notify(s.exits, unix.SIGCHLD)
+	s.working.Go(func() {
+		for range s.exits {
+			s.reap()
+		}
+	})
+	return s, nil
 }
 
-// close ends the thread; every child is gone by then.
-func (s *spawner) close() { close(s.jobs); <-s.done }
+// close ends the thread. Every daemon is gone by then, and what it left.
+func (s *spawner) close() {
+	signal.Stop(s.exits)
+	close(s.exits)
+	close(s.jobs)
+	s.working.Wait()
+}
 
 // process is one running child.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when it is gone
-	code int           // valid then; -1 when a signal ended it
 }
 
-func (p *process) signal(sig unix.Signal) { _ = unix.Kill(p.cmd.Process.Pid, sig) } // gone is as good
-func (p *process) kill()                  { _ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
+// terminate asks it to end; kill ends it and its process group. That it is
+// gone already is as good.
+func (p *process) terminate() { _ = p.cmd.Process.Signal(unix.SIGTERM) }
+func (p *process) kill()      { _ = unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
+
+// code is the exit status once it is gone, -1 when a signal ended it.
+func (p *process) code() int { return p.cmd.ProcessState.ExitCode() }
+
+// pipeDelay is how long a grandchild may keep the output open after its daemon
+// is gone.
+const pipeDelay = 500 * time.Millisecond
 
 // start runs a program in a process group of its own, with both outputs going
-// to w, and calls ready when it says so on its notify socket.
-func (s *spawner) start(path string, args, env []string, dir string, w io.Writer, ready func()) (*process, error) {
-	name := filepath.Base(path)
-	notify, address, err := listenNotify(dir, name)
+// to w, which is closed after the last line, and calls ready each time it says
+// so on its notify socket.
+func (s *spawner) start(path string, args, env []string, w io.WriteCloser, ready func()) (*process, error) {
+	// An address without a name is made up by the kernel (unix(7), autobind):
+	// unlike a file it is gone with us, however we end.
+	notify, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram"})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open notify socket: %w", err)
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Env = append(append([]string(nil), env...), "NOTIFY_SOCKET="+address, daemon.PlainLog+"=1")
+	cmd.Env = append(append([]string(nil), env...), "NOTIFY_SOCKET="+notify.LocalAddr().String(), daemon.PlainLog+"=1")
 	cmd.Stdout, cmd.Stderr = w, w
-	cmd.WaitDelay = time.Second // a grandchild that keeps the pipe must not keep us
+	cmd.WaitDelay = pipeDelay
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGTERM}
 	result := make(chan error)
-	s.jobs <- func() {
-		s.mu.Lock()
-		err := cmd.Start()
-		if err == nil {
-			s.alive[cmd.Process.Pid] = true
-		}
-		s.mu.Unlock()
-		result <- err
-	}
+	s.jobs <- func() { result <- s.register(cmd) }
 	if err := <-result; err != nil {
 		return nil, errors.Join(err, notify.Close())
 	}
@@ -89,41 +108,40 @@ func (s *spawner) start(path string, args, env []string, dir string, w io.Writer
 	go func() { defer close(heard); hear(notify, ready) }()
 	go func() {
 		defer close(p.done)
-		err := cmd.Wait()
-		s.mu.Lock()
-		delete(s.alive, cmd.Process.Pid)
-		s.mu.Unlock()
-		p.code = cmd.ProcessState.ExitCode()
-		if err != nil && p.code == 0 { // only the pipe was late
-			p.code = -1
-		}
+		_ = cmd.Wait() // how it ended is in ProcessState
+		s.forget(cmd.Process.Pid)
 		_ = notify.Close() // ends hear
 		<-heard
+		_ = w.Close() // a console has nothing to fail with
 	}()
 	return p, nil
 }
 
-// listenNotify opens the socket on which a daemon says that it is ready, as
-// sd_notify(3) describes.
-func listenNotify(dir, name string) (*net.UnixConn, string, error) {
-	path := filepath.Join(dir, "notify-"+strconv.Itoa(os.Getpid())+"-"+name)
-	_ = os.Remove(path) // of an earlier start; the listen below tells what is really wrong
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		return nil, "", fmt.Errorf("open notify socket: %w", err)
+func (s *spawner) register(cmd *exec.Cmd) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	return conn, path, nil
+	s.alive[cmd.Process.Pid] = true
+	return nil
 }
 
+func (s *spawner) forget(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.alive, pid)
+}
+
+// hear reads states as sd_notify(3) describes them.
 func hear(conn *net.UnixConn, ready func()) {
-	defer os.Remove(conn.LocalAddr().String())
 	buf := make([]byte, 4096)
 	for {
 		n, err := conn.Read(buf)
 		if err != nil {
 			return
 		}
-		for _, line := range strings.Split(string(buf[:n]), "\n") {
+		for line := range strings.SplitSeq(string(buf[:n]), "\n") {
 			if line == "READY=1" {
 				ready()
 			}
@@ -131,9 +149,15 @@ func hear(conn *net.UnixConn, ready func()) {
 	}
 }
 
-// sweep ends and reaps the orphans that a daemon left: children of ours that
-// we never started.
-func (s *spawner) sweep(log *slog.Logger) {
+// reap lets go of the orphans that ended by themselves.
+func (s *spawner) reap() {
+	for _, pid := range s.orphans() {
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // reaped meanwhile is as good
+	}
+}
+
+// sweep ends and reaps the orphans that a daemon left.
+func (s *spawner) sweep() {
 	for range 50 { // an orphan may have children that become ours in turn
 		orphans := s.orphans()
 		if len(orphans) == 0 {
@@ -141,14 +165,14 @@ func (s *spawner) sweep(log *slog.Logger) {
 		}
 		for _, pid := range orphans {
 			_ = unix.Kill(pid, unix.SIGKILL)
-			var status unix.WaitStatus
-			if got, err := unix.Wait4(pid, &status, 0, nil); err == nil && got == pid {
-				log.Debug("ended a process that a daemon left behind", "pid", pid)
+			if got, err := unix.Wait4(pid, nil, 0, nil); err == nil && got == pid {
+				s.log.Debug("ended a process that a daemon left behind", "pid", pid)
 			}
 		}
 	}
 }
 
+// orphans lists children of ours that we never started.
 func (s *spawner) orphans() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,10 +180,10 @@ func (s *spawner) orphans() []int {
 	lists, _ := filepath.Glob("/proc/self/task/*/children") // no /proc: nothing to sweep
 	for _, path := range lists {
 		text, err := os.ReadFile(path)
-		if err != nil {
+		if err != nil { // the thread ended
 			continue
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil && !s.alive[pid] {
 				list = append(list, pid)
 			}

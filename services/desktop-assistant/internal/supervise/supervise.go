@@ -21,22 +21,29 @@ import (
 	"example.org/desktop-assistant/proto"
 )
 
-const (
-	firstBackoff = 200 * time.Millisecond
-	lastBackoff  = 10 * time.Second
-	healthyAfter = 30 * time.Second // a daemon that lived this long starts over with the first back-off
-	stopLimit    = 6 * time.Second  // above the daemons' own limit of 5 s
-)
+// limits are the spans of a supervisor; tests make them short.
+type limits struct {
+	first     time.Duration // back-off after the first crash, doubled by each further one
+	last      time.Duration // longest back-off
+	healthy   time.Duration // a daemon that lived this long starts over with the first back-off
+	stop      time.Duration // from SIGTERM to SIGKILL; above the daemons' own limit of 5 s
+	firstWait time.Duration // for the first daemon to be ready
+}
+
+var usual = limits{
+	first: 200 * time.Millisecond, last: 10 * time.Second, healthy: 30 * time.Second,
+	stop: 6 * time.Second, firstWait: 2 * time.Second,
+}
 
 // Options say what to run.
 type Options struct {
 	Daemons []string // in start order; the first is waited for before the others start
 	Bin     string   // folder of their programs
-	Runtime string   // runtime folder, for locks and notify sockets
+	Runtime string   // runtime folder, for locks
 	Config  string   // -config, "" for the default
 	Level   string   // -log
 	Env     []string // of the daemons, whole
-	Output  func(daemon string) io.Writer
+	Output  func(daemon string) io.WriteCloser
 	Log     *slog.Logger
 }
 
@@ -63,6 +70,7 @@ func BinDir(daemons []string) (string, error) {
 // Supervisor runs a set of daemons.
 type Supervisor struct {
 	opts    Options
+	limits  limits
 	spawner *spawner
 	ready   chan string
 	fatal   chan error
@@ -76,14 +84,7 @@ func New(opts Options) (*Supervisor, error) {
 				WithHint("use it, for example: desktop-assistant ask \"what time is it\"; or end it: systemctl --user stop desktop-assistant.target, or kill %d", pid)
 		}
 	}
-	// Orphans of a daemon that is killed become ours, and we end them.
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("become the reaper of orphans: %w", err)
-	}
-	return &Supervisor{
-		opts: opts, spawner: newSpawner(),
-		ready: make(chan string, 64), fatal: make(chan error, len(opts.Daemons)),
-	}, nil
+	return &Supervisor{opts: opts, limits: usual, ready: make(chan string, 64), fatal: make(chan error, len(opts.Daemons))}, nil
 }
 
 // Ready gives the name of a daemon each time it says that it is ready.
@@ -91,23 +92,21 @@ func (s *Supervisor) Ready() <-chan string { return s.ready }
 
 // Run starts the daemons and keeps them running until ctx ends, then ends them
 // in reverse order. It returns early, with an error, when a daemon says that
-// it can never run (a faulty configuration).
+// it can never run (a faulty configuration). It is called once.
 func (s *Supervisor) Run(ctx context.Context) error {
-	defer s.spawner.close()
-	var err error
+	spawner, err := newSpawner(s.opts.Log)
+	if err != nil {
+		return err
+	}
+	defer spawner.close()
+	s.spawner = spawner
 	units := make([]*unit, 0, len(s.opts.Daemons))
 	for i, name := range s.opts.Daemons {
 		u := &unit{name: name, s: s, stop: make(chan struct{}), done: make(chan struct{}), started: make(chan struct{})}
 		units = append(units, u)
 		go u.keep()
-		if i > 0 {
-			continue
-		}
-		select { // the others find the bus at once, and in the log comes first what is first
-		case <-u.started:
-		case err = <-s.fatal:
-		case <-ctx.Done():
-		case <-time.After(2 * time.Second):
+		if i == 0 {
+			err = s.await(ctx, u)
 		}
 		if err != nil || ctx.Err() != nil {
 			break
@@ -123,8 +122,20 @@ func (s *Supervisor) Run(ctx context.Context) error {
 		close(u.stop)
 		<-u.done
 	}
-	s.spawner.sweep(s.opts.Log)
 	return err
+}
+
+// await gives the first daemon time to be ready: the others then find the bus
+// at once, and in the output comes first what is first.
+func (s *Supervisor) await(ctx context.Context, u *unit) error {
+	select {
+	case <-u.started:
+	case err := <-s.fatal:
+		return err
+	case <-ctx.Done():
+	case <-time.After(s.limits.firstWait):
+	}
+	return nil
 }
 
 // unit keeps one daemon running.
@@ -138,65 +149,79 @@ type unit struct {
 
 func (u *unit) keep() {
 	defer close(u.done)
-	backoff := firstBackoff
+	l := u.s.limits
+	backoff := l.first
 	for {
 		begin := time.Now()
-		code, err := u.live()
+		how, err := u.live()
 		select {
 		case <-u.stop:
 			return
 		default:
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			u.s.fatal <- err
 			<-u.stop
 			return
-		case code == daemon.ExitConfig || code == daemon.ExitUsage || code == daemon.ExitLocked:
-			u.s.fatal <- proto.Errorf(proto.CodeFailed, "run", "%s cannot start (exit status %d); its reason stands above", u.name, code)
-			<-u.stop
-			return
 		}
-		if time.Since(begin) >= healthyAfter {
-			backoff = firstBackoff
+		if time.Since(begin) >= l.healthy {
+			backoff = l.first
 		}
-		u.s.opts.Log.Warn("restarting", "daemon", u.name, "in", backoff)
+		u.s.opts.Log.Warn("restarting", "daemon", u.name, "after", how, "in", backoff)
 		select {
 		case <-u.stop:
 			return
 		case <-time.After(backoff):
 		}
-		backoff = min(2*backoff, lastBackoff)
+		backoff = min(2*backoff, l.last)
 	}
 }
 
-// live runs the daemon once. err is set only when it cannot be started at all.
-func (u *unit) live() (code int, err error) {
+// live runs the daemon once and says how it ended. err is set when starting it
+// again cannot help.
+func (u *unit) live() (how string, err error) {
 	o := u.s.opts
-	p, err := u.s.spawner.start(filepath.Join(o.Bin, u.name), u.args(), o.Env, o.Runtime, o.Output(u.name), func() {
-		u.once.Do(func() { close(u.started) })
-		select {
-		case u.s.ready <- u.name:
-		default:
-		}
-	})
+	p, err := u.s.spawner.start(filepath.Join(o.Bin, u.name), u.args(), o.Env, o.Output(u.name), u.isReady)
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", u.name, err)
+		return "", proto.Errorf(proto.CodeUnavailable, "start "+u.name, "%v", err).WithHint("build the programs again: make build")
 	}
 	select {
 	case <-p.done:
 	case <-u.stop:
-		p.signal(unix.SIGTERM)
+		p.terminate()
 		select {
 		case <-p.done:
-		case <-time.After(stopLimit):
+		case <-time.After(u.s.limits.stop):
 			o.Log.Warn("did not stop in time, killing it", "daemon", u.name)
 			p.kill()
 			<-p.done
 		}
 	}
-	u.s.spawner.sweep(o.Log)
-	return p.code, nil
+	u.s.spawner.sweep()
+	return p.cmd.ProcessState.String(), u.refused(p.code())
+}
+
+func (u *unit) isReady() {
+	u.once.Do(func() { close(u.started) })
+	select {
+	case u.s.ready <- u.name:
+	default: // nobody waits for it any more
+	}
+}
+
+// refused is the error of a daemon that ended because it can never run; what
+// is wrong it has printed itself.
+func (u *unit) refused(code int) error {
+	e := proto.Errorf(proto.CodeFailed, "run", "%s cannot start (exit status %d); its reason stands above", u.name, code)
+	switch code {
+	case daemon.ExitConfig:
+		return e.WithHint("mend the configuration: desktop-assistant config check")
+	case daemon.ExitLocked:
+		return e.WithHint("see what runs: desktop-assistant status")
+	case daemon.ExitUsage:
+		return e.WithHint("the programs in %s are not of one version; build them again: make build", u.s.opts.Bin)
+	}
+	return nil
 }
 
 func (u *unit) args() []string {
