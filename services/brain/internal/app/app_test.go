@@ -16,8 +16,16 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
 	"example.org/desktop-assistant/pkg/testkit/chattest"
+	"example.org/desktop-assistant/pkg/testkit/daemontest"
 	"example.org/desktop-assistant/proto"
 )
+
+// start runs the same App as main.
+func (r *rig) start() {
+	r.t.Helper()
+	app, stop := daemontest.Start(r.t, r.env, New)
+	r.app, r.stop = app.(*App), stop
+}
 
 // promise: question, tool call, announcement, tool, answer, in this order.
 func TestAnswerWithATool(t *testing.T) {
@@ -402,7 +410,9 @@ func TestPicker(t *testing.T) {
 		}
 		last = got
 	}
-	if p.pick([]string{"x"}) != "x" || p.pick([]string{"x"}) != "x" {
-		t.Error("a single phrase may repeat")
+	for range 2 {
+		if p.pick([]string{"x"}) != "x" {
+			t.Error("a single phrase may repeat")
+		}
 	}
 }

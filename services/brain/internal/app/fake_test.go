@@ -43,12 +43,6 @@ func newRig(t *testing.T, b *bustest.Bus, llm string) *rig {
 	return r
 }
 
-func (r *rig) start() {
-	r.t.Helper()
-	app, stop := daemontest.Start(r.t, r.env, New)
-	r.app, r.stop = app.(*App), stop
-}
-
 // ready waits until brain knows its peers, so that it notices when they go.
 func (r *rig) ready(services ...string) {
 	r.t.Helper()
