@@ -361,9 +361,7 @@ func TestSourceLost(t *testing.T) {
 	if e := refused(r, proto.MicStart{}, proto.CodeUnavailable); e.Hint == "" {
 		t.Errorf("%+v", e)
 	}
-	if !s.closed() {
-		t.Error("the stream was not tidied up at the server")
-	}
+	r.until("the stream is tidied up at the server", s.closed)
 	ask(r, proto.MicStop{}) // the key goes up
 	room.set("mic")
 	r.until("the problem is solved", func() bool { s, _ := r.status(); return len(s.Problems) == 0 })
