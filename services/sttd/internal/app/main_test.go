@@ -133,11 +133,12 @@ func (s *talk) send(a proto.Audio) {
 	}
 }
 
-// data sends samples in messages of 80 ms.
+// data sends samples in messages of 320 ms: faster than anyone speaks, but few
+// enough to wait all at once.
 func (s *talk) data(samples []int16) {
 	s.b.Helper()
 	for len(samples) > 0 {
-		n := min(len(samples), 1280)
+		n := min(len(samples), 5120)
 		s.send(proto.Audio{Op: proto.AudioData, PCM: audio.EncodePCM(samples[:n])})
 		samples = samples[n:]
 	}
