@@ -43,6 +43,13 @@ func Start(t testing.TB, env daemon.Env, build func(daemon.Env) (daemon.App, err
 			t.Fatalf("start %s: %v", env.Name, err)
 		}
 	}
+	if !env.Bus.Opened() { // as the frame does, after Start
+		if err := env.Bus.Open(ctx); err != nil {
+			cancel()
+			t.Fatalf("open bus of %s: %v", env.Name, err)
+		}
+		t.Cleanup(env.Bus.Close)
+	}
 	done := make(chan error, 1)
 	go func() { done <- app.Run(ctx) }()
 	stopped := false
