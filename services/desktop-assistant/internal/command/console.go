@@ -35,7 +35,7 @@ func (c *console) ask() {
 }
 
 // prefixed gives a writer whose lines come out behind a daemon's name.
-func (c *console) prefixed(name string) io.Writer {
+func (c *console) prefixed(name string) io.WriteCloser {
 	return &lineWriter{emit: func(line string) { c.println("%-10s | %s", name, line) }}
 }
 
@@ -66,4 +66,15 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 		l.emit(string(bytes.TrimRight(line, "\r")))
 		l.rest = append(l.rest[:0], l.rest[next:]...)
 	}
+}
+
+// Close emits what is left of a last line without an end. It never fails.
+func (l *lineWriter) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rest) > 0 {
+		l.emit(string(l.rest))
+		l.rest = nil
+	}
+	return nil
 }
