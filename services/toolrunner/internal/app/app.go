@@ -71,6 +71,11 @@ func (a *App) Run(ctx context.Context) error {
 		return err
 	}
 	defer cancels.Close()
+	a.env.Bus.OnChange(func(up bool) {
+		if !up { // whoever waited for a result has given it up
+			a.calls.cancelAll()
+		}
+	})
 	service, err := a.serve(ctx)
 	if err != nil {
 		return err

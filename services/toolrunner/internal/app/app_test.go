@@ -186,6 +186,30 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestBusLost: with the bus goes whoever waits for a result, so that the call is
+// cancelled. Its end is told when the bus is back.
+func TestBusLost(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	start(t, b, map[string]string{"long.toml": long})
+	c := b.Connect("brain")
+	got := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), "long", proto.ToolCall{}, nil)
+		got <- err
+	}()
+	bustest.Expect[proto.ToolCalled](w, nil)
+	b.Down()
+	if err := <-got; err == nil {
+		t.Error("a call was answered without a bus")
+	}
+	b.Up()
+	finished, _ := bustest.Expect[proto.ToolFinished](w, nil)
+	if finished.Kind != proto.KindCancelled {
+		t.Errorf("got %+v", finished)
+	}
+}
+
 func TestStatus(t *testing.T) {
 	b := bustest.New(t)
 	start(t, b, map[string]string{"echo.toml": echo})

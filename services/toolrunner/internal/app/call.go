@@ -128,6 +128,15 @@ func (c *calls) cancel(call string) {
 	}
 }
 
+// cancelAll ends every call.
+func (c *calls) cancelAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.list {
+		cancel()
+	}
+}
+
 func (c *calls) running() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
