@@ -15,7 +15,8 @@ import (
 
 const (
 	busyEvery = 250 * time.Millisecond // while a turn runs
-	idleEvery = 3 * time.Second
+	awayEvery = 3 * time.Second        // for a daemon that may be on its way
+	idleEvery = 10 * time.Second
 	askLimit  = time.Second
 	misses    = 2 // answers that may be late before a daemon counts as gone
 )
@@ -94,11 +95,14 @@ func (w *Watch) watch(ctx context.Context, service string) {
 		case <-w.poke[service]:
 		}
 		late = w.look(ctx, service, late)
-		every := idleEvery
-		if w.Busy() {
-			every = busyEvery
+		switch {
+		case w.Busy():
+			timer.Reset(busyEvery)
+		case w.Instance(service) == "":
+			timer.Reset(awayEvery)
+		default:
+			timer.Reset(idleEvery)
 		}
-		timer.Reset(every)
 	}
 }
 
