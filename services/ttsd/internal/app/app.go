@@ -142,6 +142,7 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.show()
 	a.env.Ready()
 	a.loop(ctx, work, &all)
 	err = service.Stop()

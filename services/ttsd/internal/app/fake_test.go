@@ -91,6 +91,9 @@ func TestSpeaksAndTells(t *testing.T) {
 	t.Parallel()
 	e, speaker, parts := fakes()
 	d := start(t, nil, parts)
+	if detail := d.app.Detail().(Detail); detail.Engine != "test" || detail.Sink != "speaker" {
+		t.Errorf("status at the start is %+v", detail)
+	}
 	d.say("t1", 0, "one two three")
 	d.say("t1", 0, "one two three") // again: acknowledged, not said twice
 	if s := expect[proto.SpeechStarted](d, nil); s.Turn != "t1" || s.Index != 0 || s.DelayMS < 0 {

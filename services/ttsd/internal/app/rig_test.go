@@ -238,6 +238,29 @@ func TestSoundServerStaysAway(t *testing.T) {
 	d.finished("t2", 0)
 }
 
+// A server that hangs keeps nobody waiting, and what was stopped meanwhile is not
+// heard afterwards.
+func TestSoundServerHangs(t *testing.T) {
+	t.Parallel()
+	r := soundtest.Start(t)
+	d := start(t, nil, on(r, ""))
+	rec := r.Record()
+	d.say("t1", 0, story)
+	expect[proto.SpeechStarted](d, nil)
+	r.Freeze()
+	stopped, err := bus.Request(t.Context(), d.user, proto.SpeechStop{})
+	must(t, err)
+	d.say("t2", 0, second)
+	_, err = bus.Request(t.Context(), d.user, proto.StatusOf{Daemon: "ttsd"})
+	must(t, err)
+	at := rec.Len()
+	r.Thaw()
+	d.finished("t2", 0)
+	if got := soundtest.Recognize(t, soundtest.Trim(rec.Stop()[at+soundtest.Samples(300*time.Millisecond):]), sentences); got != second || !slices.Equal(stopped.Turns, []string{"t1"}) {
+		t.Errorf("stopped %v, heard %q, want %q", stopped.Turns, got, second)
+	}
+}
+
 func TestLoudspeakerGoesAndComes(t *testing.T) {
 	t.Parallel()
 	r := soundtest.Start(t)
