@@ -94,6 +94,7 @@ type Conn struct {
 	flusher sync.WaitGroup // started under mu while not closed
 	closing chan struct{}
 	once    sync.Once
+	first   sync.Once // told of the first connect
 }
 
 // New makes a connection that is not yet open.
@@ -150,7 +151,7 @@ func (c *Conn) open(ctx context.Context, extra ...nats.Option) error {
 	c.opened.Store(true)
 	c.since.CompareAndSwap(0, time.Now().UnixNano())
 	if nc.IsConnected() { // the connect handler may have run too early to publish
-		c.tell(true)
+		c.first.Do(func() { c.tell(true) })
 	}
 	return nil
 }
@@ -253,8 +254,8 @@ func (c *Conn) Instance() string { return c.instance }
 func (c *Conn) Connected() bool { return c.nc != nil && c.nc.IsConnected() }
 
 // OnChange adds a function that is told when the bus goes (false) and comes
-// (true), also for the first time when it is added before Open. It may be told
-// the same twice, and it must not block.
+// (true), also for the first time when it is added before Open. It must not
+// block.
 func (c *Conn) OnChange(f func(up bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -299,17 +300,24 @@ func (c *Conn) Counts() proto.Counts {
 	}
 }
 
-func (c *Conn) onConnect(*nats.Conn) { c.up() }
-
-func (c *Conn) onReconnect(*nats.Conn) {
-	c.reconnects.Add(1)
-	c.opts.Log.Info("bus is back")
-	c.up()
+func (c *Conn) onConnect(*nats.Conn) {
+	c.since.Store(time.Now().UnixNano())
+	if c.opened.Load() { // else open tells
+		c.first.Do(func() { c.tell(true) })
+	}
+	c.release()
 }
 
-func (c *Conn) up() {
+func (c *Conn) onReconnect(*nats.Conn) {
 	c.since.Store(time.Now().UnixNano())
+	c.reconnects.Add(1)
+	c.opts.Log.Info("bus is back")
 	c.tell(true)
+	c.release()
+}
+
+// release lets go of what was kept, in a moment.
+func (c *Conn) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed && (c.holding || len(c.outbox) > 0) {
