@@ -8,27 +8,29 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
-
-// pingLimit is how long brain may take to say that it is there.
-const pingLimit = 2 * time.Second
 
 func (a *app) askCommand() *cobra.Command {
 	var silent bool
 	var session string
 	c := a.jsonFlag(&cobra.Command{
 		Use: "ask TEXT", Short: "Ask one question and print the answer as it is spoken", Args: args(1, -1),
-		Long: `Ask one question and print the answer as it is spoken.
+		Long: `Ask one question and print the answer as it is spoken; --json prints the events
+of the turn, one a line.
 
 Where the assistant does not run, one is started for the occasion.`,
 		RunE: func(c *cobra.Command, words []string) error {
-			q := proto.TurnAsk{Text: strings.Join(words, " "), Session: session, Speak: !silent}
+			q := proto.TurnAsk{Text: strings.TrimSpace(strings.Join(words, " ")), Session: session, Speak: !silent}
+			if q.Text == "" {
+				return usageError{proto.Errorf(proto.CodeInvalid, "ask", "the question is empty").WithHint("usage: %s", c.UseLine())}
+			}
 			return a.ask(c.Context(), q)
 		},
 	})
@@ -46,109 +48,58 @@ func (a *app) ask(ctx context.Context, q proto.TurnAsk) error {
 		return err
 	}
 	defer conn.Close()
-	ping, cancel := context.WithTimeout(ctx, pingLimit)
-	defer cancel()
-	if _, err := bus.Request(ping, conn, proto.StatusOf{Daemon: "brain"}); err != nil {
-		e := proto.AsError("ask", err)
-		return proto.Errorf(e.Code, "ask", "the bus runs, but brain does not answer: %s", e.Text).
-			WithHint("start the whole assistant: desktop-assistant run")
-	}
-	return a.follow(ctx, conn, q)
+	return a.askOn(ctx, conn, q)
 }
 
-// follow asks a question and prints its turn to the end.
-func (a *app) follow(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error {
-	q.Turn = bus.NewID()
-	seen := make(chan seenEvent, 4096)
-	add := func(ctx context.Context, env proto.Envelope, ev proto.Event) {
-		if env.Turn == q.Turn {
-			select {
-			case seen <- seenEvent{env, ev}:
-			case <-ctx.Done():
-			}
-		}
-	}
-	watch, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sub, err := conn.Events(watch, conn.Device(), bus.Fail(4096, func() {}), add)
+// askOn asks a question and prints its turn to the end.
+func (a *app) askOn(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error {
+	brain, err := a.serving(ctx, conn, "ask", "brain")
 	if err != nil {
 		return err
 	}
-	defer sub.Close()
-	if a.json {
-		lossy, err := conn.Live(watch, conn.Device(), bus.Drop(1024), add)
-		if err != nil {
+	q.Turn = bus.NewID()
+	return a.follow(ctx, conn, following{
+		turn: q.Turn, live: a.json, worker: brain, show: a.show,
+		start: func(ctx context.Context) error {
+			_, err := bus.Request(ctx, conn, q)
 			return err
-		}
-		defer lossy.Close()
-	}
-	if err := conn.Flush(ctx); err != nil {
-		return err
-	}
-	answer, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	if _, err := bus.Request(answer, conn, q); err != nil {
-		return err
-	}
-	for {
-		select {
-		case s := <-seen:
-			if done, err := a.show(s); done {
-				return err
-			}
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), interrupt(context.WithoutCancel(ctx), conn, q.Turn))
-		}
-	}
+		},
+		cancel: func(ctx context.Context) error {
+			_, err := bus.Request(ctx, conn, proto.TurnInterrupt{Turn: q.Turn})
+			return err
+		},
+	})
 }
 
-func interrupt(ctx context.Context, conn *bus.Conn, turn string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	_, err := bus.Request(ctx, conn, proto.TurnInterrupt{Turn: turn})
-	return err
-}
-
-type seenEvent struct {
-	env proto.Envelope
-	ev  proto.Event
-}
-
-// show prints one event of a turn; done means that it was the last.
-func (a *app) show(s seenEvent) (done bool, err error) {
-	ended, isEnd := s.ev.(proto.TurnEnded)
-	switch {
-	case a.json:
+// show prints one event of a turn; ended means that it was the last.
+func (a *app) show(s seenEvent) (ended bool, err error) {
+	if a.json {
 		err = a.printEnvelope(s.env)
-	default:
-		if e, ok := s.ev.(proto.TurnSentence); ok {
-			_, err = fmt.Fprintln(a.Out, e.Text)
-		}
+	} else if e, ok := s.ev.(proto.TurnSentence); ok {
+		_, err = fmt.Fprintln(a.Out, e.Text)
 	}
-	if err != nil || !isEnd {
-		return err != nil, err
+	if e, ok := s.ev.(proto.TurnEnded); ok && err == nil {
+		return true, endError(e, a.json)
 	}
-	return true, endError(ended, a.json)
+	return false, err
 }
 
-// endError turns an ending into what the command comes to.
+// endError turns an ending into what the command comes to. quiet means that
+// the reason was printed already.
 func endError(e proto.TurnEnded, quiet bool) error {
-	switch e.End {
-	case proto.EndSpoken, proto.EndSilent:
+	failed := e.Error
+	switch {
+	case e.End == proto.EndSpoken, e.End == proto.EndSilent:
 		return nil
-	case proto.EndFailed:
-		if e.Error == nil {
-			return proto.Errorf(proto.CodeFailed, "ask", "the turn failed")
-		}
-		if quiet {
-			return quietError{codeExit(e.Error.Code)}
-		}
-		return e.Error
+	case e.End != proto.EndFailed:
+		failed = proto.Errorf(proto.CodeCancelled, "ask", "the turn was %s", e.End)
+	case failed == nil:
+		failed = proto.Errorf(proto.CodeFailed, "ask", "the turn failed")
 	}
 	if quiet {
-		return quietError{ExitFailed}
+		return quietError{codeExit(failed.Code)}
 	}
-	return proto.Errorf(proto.CodeFailed, "ask", "the turn was %s", e.End)
+	return failed
 }
 
 func (a *app) printEnvelope(env proto.Envelope) error {
@@ -158,4 +109,53 @@ func (a *app) printEnvelope(env proto.Envelope) error {
 	}
 	_, err = fmt.Fprintln(a.Out, string(line))
 	return err
+}
+
+// askOnce starts the daemons for one question and ends them after it.
+func (a *app) askOnce(ctx context.Context, q proto.TurnAsk) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	daemons := []string{"busd", "toolrunner", "brain"}
+	if q.Speak {
+		daemons = []string{"busd", "toolrunner", "ttsd", "brain"}
+	}
+	a.level = "error"
+	options, err := a.options(cfg, daemons, console.New(a.Err))
+	if err != nil {
+		return err
+	}
+	s, err := supervise.New(options)
+	if err != nil {
+		return err
+	}
+	// An interrupt ends the turn first, the daemons after it.
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- s.Run(run)
+	}()
+	err = a.askStarted(asking, s, daemons, q)
+	stop()
+	if runErr := <-ended; runErr != nil && ctx.Err() == nil { // why there was no answer
+		return runErr
+	}
+	return err
+}
+
+func (a *app) askStarted(ctx context.Context, s *supervise.Supervisor, daemons []string, q proto.TurnAsk) error {
+	if !waitReady(ctx, s, daemons) {
+		return ctx.Err()
+	}
+	conn, _, err := a.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return a.askOn(ctx, conn, q)
 }

@@ -6,11 +6,12 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,29 +46,31 @@ type app struct {
 	configPath string
 	level      string
 	json       bool
+	watchEvery time.Duration // how often a follower looks whether who works for it still lives
 }
+
+func newApp(s Streams) *app { return &app{Streams: s, watchEvery: 2 * time.Second} }
 
 // usageError is a wrong command line.
 type usageError struct{ error }
 
 // Main runs the command line and gives the exit code.
-func Main(ctx context.Context, args []string, s Streams) int {
-	a := &app{Streams: s}
+func Main(ctx context.Context, args []string, s Streams) int { return newApp(s).main(ctx, args) }
+
+func (a *app) main(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return 0
-	}
-	code := exitCode(err)
 	var quiet quietError
-	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, &proto.Error{Code: proto.CodeCancelled})) {
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, &proto.Error{Code: proto.CodeCancelled})):
 		return ExitInterrupted
+	case !errors.As(err, &quiet):
+		daemon.Explain(a.Err, prefixOf(err), err)
 	}
-	if !errors.As(err, &quiet) {
-		daemon.Explain(s.Err, prefixOf(err), err)
-	}
-	return code
+	return exitCode(err)
 }
 
 // prefixOf names the program in front of an error that does not name a file.
@@ -137,21 +140,27 @@ Exit status: 0 done; 1 failed; 64 wrong usage; 65 not understood; 69 not running
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: see config path)")
 	root.AddCommand(a.runCommand(), a.askCommand(), a.sayCommand(), a.listenCommand(), a.stopCommand(),
 		a.muteCommand(), a.eventsCommand(), a.statusCommand(), a.toolCommand(), a.configCommand(), a.versionCommand())
-	for _, c := range root.Commands() {
-		strict(c)
-	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	strict(root)
 	return root
 }
 
-// strict makes an unknown sub-verb of a group an error: cobra would print the
-// help and succeed.
+// strict makes an unknown verb an error of usage: of a group, cobra would
+// print the help and succeed.
 func strict(c *cobra.Command) {
-	if c.HasSubCommands() && c.RunE == nil {
-		c.RunE = func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
+	if c.HasSubCommands() && c.Run == nil && c.RunE == nil {
+		c.Args = cobra.ArbitraryArgs
+		c.SuggestionsMinimumDistance = 2
+		c.RunE = func(c *cobra.Command, given []string) error {
+			if len(given) == 0 {
 				return c.Help()
 			}
-			return usageError{proto.Errorf(proto.CodeInvalid, c.Name(), "unknown verb %q", args[0]).WithHint("%s --help", c.CommandPath())}
+			hint := c.CommandPath() + " --help"
+			if near := c.SuggestionsFor(given[0]); len(near) > 0 {
+				hint = "did you mean: " + c.CommandPath() + " " + near[0]
+			}
+			return usageError{proto.Errorf(proto.CodeInvalid, c.Name(), "unknown verb %q", given[0]).WithHint("%s", hint)}
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -202,17 +211,20 @@ func (a *app) log() *slog.Logger {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	return a.jsonFlag(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				return a.printJSON(map[string]string{"version": daemon.Version})
+			}
 			_, err := fmt.Fprintln(a.Out, "desktop-assistant", daemon.Version)
 			return err
 		},
-	}
+	})
 }
 
-// terminal says whether v is a terminal.
-func terminal(v any) bool {
-	f, ok := v.(*os.File)
-	return ok && isTerminal(int(f.Fd()))
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
 }

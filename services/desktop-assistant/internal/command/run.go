@@ -3,9 +3,7 @@
 package command
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,6 +18,8 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
 
@@ -35,12 +35,25 @@ func (a *app) runCommand() *cobra.Command {
 whoever dies is restarted, Ctrl-C ends all.
 
 A line that is typed is a question. An empty line begins to listen, the next one
-ends it.`,
+ends it. At a terminal only errors of the daemons are logged, so that the
+conversation can be read; problems are shown all the same. Elsewhere the log
+begins with level info. --log sets it.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context(), only) },
 	}
 	c.Flags().StringSliceVar(&only, "only", nil, "start only these `daemons`, for example brain,toolrunner")
-	c.Flags().StringVar(&a.level, "log", "info", "log `level` of the daemons: debug, info, warn or error")
+	c.Flags().StringVar(&a.level, "log", "", "log `level` of the daemons: debug, info, warn or error (default: see above)")
+	complete(c, "only", proto.Daemons())
+	complete(c, "log", logLevels)
 	return c
+}
+
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+// complete lets the shell complete the values of a flag.
+func complete(c *cobra.Command, flag string, values []string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is defined a line above
+	}
 }
 
 func (a *app) run(ctx context.Context, only []string) error {
@@ -52,8 +65,16 @@ func (a *app) run(ctx context.Context, only []string) error {
 	if err != nil {
 		return err
 	}
-	console := &console{w: a.Out}
-	options, err := a.options(cfg, daemons, console)
+	switch {
+	case a.level == "" && console.Person(a.In, a.Out):
+		a.level = "error"
+	case a.level == "":
+		a.level = "info"
+	case !slices.Contains(logLevels, a.level):
+		return usageError{proto.Errorf(proto.CodeInvalid, "run", "no log level %q", a.level).WithHint("one of: %s", strings.Join(logLevels, " "))}
+	}
+	screen := console.New(a.Out)
+	options, err := a.options(cfg, daemons, screen)
 	if err != nil {
 		return err
 	}
@@ -62,7 +83,7 @@ func (a *app) run(ctx context.Context, only []string) error {
 		return err
 	}
 	for _, w := range cfg.Warnings {
-		console.println("warning: %s", w)
+		screen.Println("warning: %s", w)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -71,10 +92,9 @@ func (a *app) run(ctx context.Context, only []string) error {
 		defer cancel()
 		ended <- s.Run(ctx)
 	}()
-	if waitReady(ctx, s, daemons) {
-		a.attend(ctx, console, len(only) == 0)
+	if waitReady(ctx, s, daemons) && a.attend(ctx, screen, daemons) {
+		cancel()
 	}
-	<-ctx.Done()
 	return <-ended
 }
 
@@ -92,7 +112,7 @@ func chosen(only []string) ([]string, error) {
 	return slices.DeleteFunc(all, func(d string) bool { return !slices.Contains(only, d) }), nil
 }
 
-func (a *app) options(cfg config.Config, daemons []string, c *console) (supervise.Options, error) {
+func (a *app) options(cfg config.Config, daemons []string, c *console.Console) (supervise.Options, error) {
 	bin, err := supervise.BinDir(daemons)
 	if err != nil {
 		return supervise.Options{}, err
@@ -103,13 +123,13 @@ func (a *app) options(cfg config.Config, daemons []string, c *console) (supervis
 	}
 	env := os.Environ()
 	if tools, ok := exampleTools(cfg, bin); ok {
-		c.println("no tools folder yet: using the examples in %s", tools)
+		c.Println("no tools folder yet: using the examples in %s", tools)
 		env = append(env, config.ToolsEnv+"="+tools)
 	}
 	return supervise.Options{
 		Daemons: daemons, Bin: bin, Runtime: dir, Config: a.configPath, Level: a.level, Env: env,
-		Output: c.prefixed,
-		Log:    slog.New(slog.NewTextHandler(c.prefixed("run"), &slog.HandlerOptions{ReplaceAttr: withoutTime})),
+		Output: c.Prefixed,
+		Log:    slog.New(slog.NewTextHandler(c.Prefixed("run"), &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 	}, nil
 }
 
@@ -140,8 +160,8 @@ func exampleTools(cfg config.Config, bin string) (string, bool) {
 	return tools, err == nil
 }
 
-// waitReady waits until each daemon was ready once; false means that the run
-// is over already.
+// waitReady waits until each daemon was ready once, or that took too long;
+// false means that the run is over already.
 func waitReady(ctx context.Context, s *supervise.Supervisor, daemons []string) bool {
 	waiting := map[string]bool{}
 	for _, d := range daemons {
@@ -161,174 +181,50 @@ func waitReady(ctx context.Context, s *supervise.Supervisor, daemons []string) b
 	return true
 }
 
-// attend shows the conversation and reads questions until ctx or the input ends.
-func (a *app) attend(ctx context.Context, c *console, whole bool) {
+// attend shows the conversation and takes questions until ctx ends; true means
+// that the person at the terminal wants to end.
+func (a *app) attend(ctx context.Context, c *console.Console, daemons []string) bool {
 	conn, _, err := a.dial(ctx)
 	if err != nil {
-		c.println("%v", err) // the daemons run all the same
-		return
-	}
-	context.AfterFunc(ctx, conn.Close)
-	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, func() {}), func(_ context.Context, env proto.Envelope, ev proto.Event) {
-		showEvent(c, env, ev)
-	}, "turn", "tool", "utterance"); err != nil {
-		c.println("%v", err)
-		return
-	}
-	greet(ctx, c, conn, whole)
-	if terminal(a.In) && terminal(a.Out) {
-		c.prompt = "you> "
-		c.ask()
-	}
-	go func() { // ends with the process: a read from a terminal cannot be cut short
-		lines := bufio.NewScanner(a.In)
-		for lines.Scan() {
-			converse(ctx, c, conn, strings.TrimSpace(lines.Text()))
-		}
-	}()
-}
-
-// greet says what works, what does not and why, and how to talk.
-func greet(ctx context.Context, c *console, conn *bus.Conn, whole bool) {
-	mic := true
-	for _, s := range statuses(ctx, conn) {
-		if s.Status == nil {
-			mic = mic && s.Daemon != "micd"
-			continue
-		}
-		for _, p := range s.Status.Problems {
-			mic = mic && s.Daemon != "micd"
-			c.println("! %s: %s", s.Daemon, p.What)
-			if p.Hint != "" {
-				c.println("  %s", p.Hint)
-			}
-		}
-	}
-	if !whole {
-		return
-	}
-	c.println("Type a question, for example: what time is it")
-	if mic {
-		c.println("Or talk: press Enter, ask, press Enter again. From anywhere: desktop-assistant listen toggle")
-	} else {
-		c.println("There is no microphone, so no voice: see above.")
-	}
-}
-
-// converse acts on one typed line.
-func converse(ctx context.Context, c *console, conn *bus.Conn, line string) {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	var err error
-	if line == "" {
-		var state proto.MicState
-		state, err = bus.Request(ctx, conn, proto.MicToggle{})
-		if err == nil {
-			c.println("(%s)", micWords(state))
-		}
-	} else {
-		_, err = bus.Request(ctx, conn, proto.TurnAsk{Text: line, Speak: true})
-	}
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		c.println("! %v", err)
-		if h := proto.HintOf(err); h != "" {
-			c.println("  %s", h)
-		}
-	}
-}
-
-const resultShown = 120 // characters of a tool's result on its line
-
-// showEvent prints what a person at the terminal wants to follow.
-func showEvent(c *console, _ proto.Envelope, ev proto.Event) {
-	switch e := ev.(type) {
-	case proto.TurnAsked:
-		c.println("you:       %s", e.Text)
-	case proto.TurnSentence:
-		c.println("assistant: %s", e.Text)
-	case proto.ToolCalled:
-		c.println("tool:      %s %s", e.Name, e.Arguments)
-	case proto.ToolFinished:
-		c.println("tool:      %s: %s", e.Name, shorten(e.Result, resultShown))
-	case proto.TurnEnded:
-		if e.End == proto.EndFailed && e.Error != nil {
-			c.println("! %v", e.Error)
-			if e.Error.Hint != "" {
-				c.println("  %s", e.Error.Hint)
-			}
-		}
-	}
-}
-
-func shorten(s string, limit int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit]) + "..."
-	}
-	return s
-}
-
-// askOnce starts the daemons for one question and ends them after it.
-func (a *app) askOnce(ctx context.Context, q proto.TurnAsk) error {
-	cfg, err := a.config()
-	if err != nil {
-		return err
-	}
-	daemons := []string{"busd", "toolrunner", "brain"}
-	if q.Speak {
-		daemons = []string{"busd", "toolrunner", "ttsd", "brain"}
-	}
-	a.level = "error"
-	options, err := a.options(cfg, daemons, &console{w: a.Err})
-	if err != nil {
-		return err
-	}
-	s, err := supervise.New(options)
-	if err != nil {
-		return err
-	}
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx)) // an interrupt first ends the turn, then the daemons
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(run) }()
-	err = a.askStarted(ctx, s, daemons, ended, q)
-	cancel()
-	select {
-	case runErr := <-ended:
-		if err == nil {
-			err = runErr
-		}
-	case <-time.After(time.Minute):
-		err = errors.Join(err, fmt.Errorf("end the daemons: %w", context.DeadlineExceeded))
-	}
-	return err
-}
-
-func (a *app) askStarted(ctx context.Context, s *supervise.Supervisor, daemons []string, ended chan error, q proto.TurnAsk) error {
-	ready, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed := make(chan error, 1)
-	go func() {
-		select {
-		case err := <-ended:
-			ended <- err
-			failed <- err
-			cancel()
-		case <-ready.Done():
-		}
-	}()
-	if !waitReady(ready, s, daemons) {
-		select {
-		case err := <-failed:
-			return err
-		default:
-			return ctx.Err()
-		}
-	}
-	conn, _, err := a.dial(ctx)
-	if err != nil {
-		return err
+		c.Problem(err.Error(), proto.HintOf(err)) // the daemons run all the same
+		<-ctx.Done()
+		return false
 	}
 	defer conn.Close()
-	return a.follow(ctx, conn, q)
+	ended, err := a.talk(ctx, c, conn, daemons)
+	if err != nil {
+		c.Problem(err.Error(), proto.HintOf(err))
+		<-ctx.Done()
+	}
+	return ended
+}
+
+func (a *app) talk(ctx context.Context, c *console.Console, conn *bus.Conn, daemons []string) (ended bool, err error) {
+	talk, err := conversation.New(ctx, c, conn)
+	if err != nil {
+		return false, err
+	}
+	talk.Greet(ctx, daemons)
+	keys, err := console.Read(ctx, c, a.In, a.Out, "you> ")
+	if err != nil {
+		return false, fmt.Errorf("read the keyboard: %w", err)
+	}
+	defer keys.Release()
+	for {
+		select {
+		case line, ok := <-keys.Lines:
+			switch {
+			case ok:
+				talk.Act(ctx, strings.TrimSpace(line))
+			case console.Person(a.In, a.Out):
+				return true, nil
+			default:
+				keys.Lines = nil // a pipe that ended does not end the assistant
+			}
+		case <-keys.Resized:
+			keys.Resize()
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
 }

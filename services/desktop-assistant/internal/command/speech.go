@@ -4,14 +4,11 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
@@ -22,19 +19,18 @@ import (
 // answerLimit bounds a command that is answered at once.
 const answerLimit = 3 * time.Second
 
-func isTerminal(fd int) bool { return term.IsTerminal(fd) }
-
 func (a *app) sayCommand() *cobra.Command {
 	var language string
 	c := &cobra.Command{
 		Use: "say TEXT", Short: "Speak a text, after what is being said", Args: args(1, -1),
+		Long: `Speak a text, after what is being said, and wait until it was heard.`,
 		RunE: func(c *cobra.Command, words []string) error {
 			conn, cfg, err := a.dial(c.Context())
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
-			return say(c.Context(), conn, cfg, strings.Join(words, " "), language)
+			return a.say(c.Context(), conn, cfg, strings.Join(words, " "), language)
 		},
 	}
 	c.Flags().StringVar(&language, "lang", "", "language `code` of the text (default: found out)")
@@ -42,130 +38,48 @@ func (a *app) sayCommand() *cobra.Command {
 }
 
 // say speaks a text and waits until it was heard.
-func say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, language string) error {
+func (a *app) say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, language string) error {
 	if language == "" {
 		language = speech.Language(text, "", cfg.Languages())
 	}
-	turn := bus.NewID()
-	ended := make(chan proto.Event, 4)
-	sub, err := conn.Events(ctx, conn.Device(), bus.Fail(1024, func() {}), func(_ context.Context, env proto.Envelope, ev proto.Event) {
-		if env.Turn != turn {
-			return
-		}
-		switch ev.(type) {
-		case proto.SpeechFinished, proto.SpeechStopped:
-			select {
-			case ended <- ev:
-			default:
-			}
-		}
-	}, "speech")
-	if err != nil {
-		return err
-	}
-	defer sub.Close()
-	if err := conn.Flush(ctx); err != nil {
-		return err
-	}
-	ask, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
 	spoken := speech.Spoken(text, language)
-	if _, err := bus.Request(ask, conn, proto.SpeechSay{Turn: turn, Text: text, Spoken: spoken, Language: language, Behind: true}); err != nil {
-		return err
+	if spoken == "" {
+		return usageError{proto.Errorf(proto.CodeInvalid, "say", "there is nothing to say in %q", text)}
 	}
-	if _, err := bus.Request(ask, conn, proto.SpeechEnd{Turn: turn, Count: 1}); err != nil {
-		return err
-	}
-	select {
-	case ev := <-ended:
-		if s, ok := ev.(proto.SpeechStopped); ok && s.Error != nil {
-			return s.Error
-		}
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (a *app) listenCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "listen", Short: "Open and close the microphone, for keys",
-		Long: `Open and close the microphone, for keys.
-
-Bind start and stop to the press and release of a key where the desktop can tell
-them apart, else toggle to its press. A start ends by itself after its lease, so
-that a lost release never leaves the microphone open.`,
-	}
-	var lease float64
-	verb := func(use, short string, do func(context.Context, *bus.Conn) (proto.MicState, error)) *cobra.Command {
-		return a.jsonFlag(&cobra.Command{Use: use, Short: short, Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
-			return a.mic(c.Context(), do)
-		}})
-	}
-	start := verb("start", "Begin to listen", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-		return bus.Request(ctx, conn, proto.MicStart{Lease: lease})
-	})
-	toggle := verb("toggle", "Begin to listen, or end it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-		return bus.Request(ctx, conn, proto.MicToggle{Lease: lease})
-	})
-	for _, v := range []*cobra.Command{start, toggle} {
-		v.Flags().Float64Var(&lease, "lease", 0, "end by itself after this many `seconds` (default: [mic] lease_s)")
-	}
-	c.AddCommand(start, toggle,
-		verb("stop", "End the question and answer it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-			return bus.Request(ctx, conn, proto.MicStop{})
-		}),
-		verb("cancel", "End the question and forget it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-			return bus.Request(ctx, conn, proto.MicCancel{})
-		}))
-	return c
-}
-
-func (a *app) mic(ctx context.Context, do func(context.Context, *bus.Conn) (proto.MicState, error)) error {
-	conn, _, err := a.dial(ctx)
+	mouth, err := a.serving(ctx, conn, "say", "ttsd")
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	state, err := do(ctx, conn)
+	served, err := conn.Serve(ctx, "a command that speaks") // so that ttsd can see us go
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(state)
-	}
-	_, err = fmt.Fprintln(a.Out, micWords(state))
-	return err
-}
-
-func micWords(s proto.MicState) string {
-	switch {
-	case s.Muted:
-		return "muted"
-	case s.Talk:
-		return "listening"
-	}
-	return "not listening"
-}
-
-func (a *app) muteCommand() *cobra.Command {
-	return a.jsonFlag(&cobra.Command{
-		Use: "mute [on|off]", Short: "Close the microphone until it is unmuted, over restarts too", Args: args(0, 1),
-		ValidArgs: []string{"on", "off"},
-		RunE: func(c *cobra.Command, given []string) error {
-			switch strings.Join(given, "") {
-			case "", "on":
-				return a.mic(c.Context(), func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-					return bus.Request(ctx, conn, proto.MicMute{})
-				})
-			case "off":
-				return a.mic(c.Context(), func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
-					return bus.Request(ctx, conn, proto.MicUnmute{})
-				})
+	defer func() { _ = served.Stop() }()
+	turn := bus.NewID()
+	return a.follow(ctx, conn, following{
+		turn: turn, areas: []string{"speech"}, worker: mouth,
+		start: func(ctx context.Context) error {
+			_, err := bus.Request(ctx, conn, proto.SpeechSay{Turn: turn, Text: text, Spoken: spoken, Language: language, Owner: conn.Asker(), Behind: true})
+			if err == nil {
+				_, err = bus.Request(ctx, conn, proto.SpeechEnd{Turn: turn, Count: 1})
 			}
-			return usageError{proto.Errorf(proto.CodeInvalid, "mute", "%q is neither on nor off", given[0]).WithHint("usage: %s", c.UseLine())}
+			return err
+		},
+		cancel: func(ctx context.Context) error {
+			_, err := bus.Request(ctx, conn, proto.SpeechStop{Turn: turn})
+			return err
+		},
+		show: func(s seenEvent) (bool, error) {
+			switch e := s.ev.(type) {
+			case proto.SpeechFinished:
+				return true, nil
+			case proto.SpeechStopped:
+				if e.Error != nil {
+					return true, e.Error
+				}
+				return true, proto.Errorf(proto.CodeCancelled, "say", "stopped before its end (%s)", e.Reason)
+			}
+			return false, nil
 		},
 	})
 }
@@ -184,8 +98,9 @@ func (a *app) stopCommand() *cobra.Command {
 	}
 }
 
-// stop silences and cancels at the same time. It succeeds when either part
-// answered: with the voice gone there is still a turn to cancel.
+// stop silences and cancels at the same time. Either part may be missing: with
+// the voice gone there is still a turn to cancel. But one that is there and
+// does not do it is an error, since something may go on.
 func stop(ctx context.Context, conn *bus.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -194,15 +109,16 @@ func stop(ctx context.Context, conn *bus.Conn) error {
 		_, err := bus.Request(ctx, conn, proto.SpeechStop{})
 		silenced <- err
 	}()
-	_, err := bus.Request(ctx, conn, proto.TurnInterrupt{})
-	if err2 := <-silenced; err != nil && err2 != nil {
-		return errors.Join(err, err2)
+	_, brain := bus.Request(ctx, conn, proto.TurnInterrupt{})
+	voice := <-silenced
+	switch {
+	case missing(brain):
+		return voice
+	case missing(voice):
+		return brain
 	}
-	return nil
+	return errors.Join(voice, brain)
 }
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
+// missing says that nobody serves what was asked for.
+func missing(err error) bool { return errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) }

@@ -7,17 +7,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
 
@@ -29,34 +34,122 @@ func (a *app) toolCommand() *cobra.Command {
 	})
 	run := a.jsonFlag(&cobra.Command{
 		Use: "run NAME [KEY=VALUE]...", Short: "Run one tool through the running assistant and print its result", Args: args(1, -1),
-		RunE: func(c *cobra.Command, given []string) error { return a.toolRun(c.Context(), given[0], given[1:]) },
+		Long: `Run one tool through the running assistant and print its result.
+
+A VALUE that is a JSON number, true or false is passed as such, everything else
+as text.`,
+		RunE:              func(c *cobra.Command, given []string) error { return a.toolRun(c.Context(), given[0], given[1:]) },
+		ValidArgsFunction: a.toolNames,
 	})
-	c.AddCommand(list, run,
-		a.toolrunnerVerb("check", "check [--tools DIR]", "Check the tool files, without the assistant running"),
-		a.toolrunnerVerb("call", "call [--tools DIR] [--check-exit] NAME [ARGUMENTS]", "Run one tool without the assistant running; ARGUMENTS is JSON"))
+	c.AddCommand(list, run, a.toolCheckCommand(), a.toolCallCommand())
 	return c
 }
 
-// toolrunnerVerb hands a verb on to toolrunner, which is not on PATH.
-func (a *app) toolrunnerVerb(verb, use, short string) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, DisableFlagParsing: true,
+func (a *app) toolCheckCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use: "check", Short: "Check the tool files, without the assistant running", Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return a.toolrunner(c.Context(), "check", toolsFlag(dir)) },
+	}
+	c.Flags().StringVar(&dir, "tools", "", "`folder` of the tools (default: the configured one)")
+	return c
+}
+
+func (a *app) toolCallCommand() *cobra.Command {
+	var dir string
+	var checkExit bool
+	c := &cobra.Command{
+		Use: "call NAME [ARGUMENTS]", Short: "Run one tool without the assistant running; ARGUMENTS is JSON", Args: args(1, 2),
+		Long: `Run one tool without the assistant running; ARGUMENTS is a JSON object.
+
+A result that is an error is a result: the exit status is 0, or 1 with --check-exit.`,
 		RunE: func(c *cobra.Command, given []string) error {
-			bin, err := supervise.BinDir([]string{"toolrunner"})
-			if err != nil {
-				return err
+			flags := toolsFlag(dir)
+			if checkExit {
+				flags = append(flags, "--check-exit")
 			}
-			cmd := exec.CommandContext(c.Context(), filepath.Join(bin, "toolrunner"), append([]string{verb}, given...)...)
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
-			var exit *exec.ExitError
-			if err := cmd.Run(); errors.As(err, &exit) {
-				return quietError{exit.ExitCode()}
-			} else if err != nil {
-				return fmt.Errorf("run toolrunner: %w", err)
-			}
-			return nil
+			return a.toolrunner(c.Context(), "call", append(append(flags, "--"), given...))
 		},
 	}
+	c.Flags().StringVar(&dir, "tools", "", "`folder` of the tools (default: the configured one)")
+	c.Flags().BoolVar(&checkExit, "check-exit", false, "exit with 1 when the result is an error")
+	return c
+}
+
+func toolsFlag(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	return []string{"--tools", dir}
+}
+
+// toolrunnerUsage is toolrunner's exit status for a wrong command line of its verbs.
+const toolrunnerUsage = 2
+
+// toolrunnerDelay is what toolrunner gets to end a tool and all its processes.
+const toolrunnerDelay = 7 * time.Second
+
+// toolrunner hands a verb on to toolrunner, which is not on PATH.
+func (a *app) toolrunner(ctx context.Context, verb string, arguments []string) error {
+	if a.configPath != "" {
+		return usageError{proto.Errorf(proto.CodeInvalid, "tool "+verb, "toolrunner reads %s only", config.Path()).WithHint("leave --config out, or name the folder: --tools DIR")}
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	bin, err := supervise.BinDir([]string{"toolrunner"})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolrunner"), append([]string{verb}, arguments...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) } // so that it can end the tool
+	cmd.WaitDelay = toolrunnerDelay
+	if tools, ok := exampleTools(cfg, bin); ok {
+		cmd.Env = append(os.Environ(), config.ToolsEnv+"="+tools)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &exit) && exit.ExitCode() == toolrunnerUsage:
+		return quietError{ExitUsage}
+	case errors.As(err, &exit):
+		return quietError{max(exit.ExitCode(), ExitFailed)}
+	case err != nil:
+		return fmt.Errorf("run toolrunner: %w", err)
+	}
+	return nil
+}
+
+// toolNames completes the name of a tool.
+func (a *app) toolNames(c *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	a.Err = io.Discard // what goes wrong has no place on a line that is being typed
+	conn, _, err := a.dial(c.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer conn.Close()
+	tools, err := listTools(c.Context(), conn)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, t := range tools.Tools {
+		names = append(names, t.Name+"\t"+t.Description)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func listTools(ctx context.Context, conn *bus.Conn) (proto.Tools, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	return bus.Request(ctx, conn, proto.ToolList{})
 }
 
 func (a *app) toolList(ctx context.Context) error {
@@ -65,27 +158,26 @@ func (a *app) toolList(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	tools, err := bus.Request(ctx, conn, proto.ToolList{})
+	tools, err := listTools(ctx, conn)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(tools)
 	}
+	c := console.New(a.Out)
 	for _, t := range tools.Tools {
 		held := ""
 		if !t.External {
 			held = "  (not offered to an external chat server)"
 		}
-		fmt.Fprintf(a.Out, "%-16s %s%s\n", t.Name, t.Description, held)
+		c.Println("%-16s %s%s", t.Name, t.Description, held)
 	}
 	if len(tools.Tools) == 0 {
-		fmt.Fprintf(a.Out, "no tools in %s\n", tools.Dir)
+		c.Println("no tools in %s", tools.Dir)
 	}
 	for _, p := range tools.Problems {
-		fmt.Fprintf(a.Out, "! %s\n", p.What)
+		c.Problem(p.What, p.Hint)
 	}
 	return nil
 }
@@ -100,13 +192,19 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 		return err
 	}
 	defer conn.Close()
-	limit, cancel := context.WithTimeout(ctx, time.Hour) // the tool's own timeout is toolrunner's business
-	defer cancel()
-	result, err := conn.CallTool(limit, name, proto.ToolCall{Asker: conn.Asker()}, arguments)
-	if errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
-		return a.missingTool(ctx, conn, name, err)
-	}
+	served, err := conn.Serve(ctx, "a command that runs a tool") // so that toolrunner can see us go
 	if err != nil {
+		return err
+	}
+	defer func() { _ = served.Stop() }()
+	call := proto.ToolCall{Call: bus.NewID(), Asker: conn.Asker()}
+	result, err := conn.CallTool(ctx, name, call, arguments) // its timeout is toolrunner's business
+	switch {
+	case ctx.Err() != nil:
+		return first(conn.CancelTool(call.Call), ctx.Err())
+	case missing(err):
+		return missingTool(ctx, conn, name, err)
+	case err != nil:
 		return err
 	}
 	if a.json {
@@ -123,20 +221,24 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 }
 
 // missingTool finds out why nobody answers for a tool.
-func (a *app) missingTool(ctx context.Context, conn *bus.Conn, name string, err error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	tools, listErr := bus.Request(ctx, conn, proto.ToolList{})
+func missingTool(ctx context.Context, conn *bus.Conn, name string, err error) error {
+	tools, listErr := listTools(ctx, conn)
 	if listErr != nil {
 		return err
+	}
+	if len(tools.Tools) == 0 {
+		return proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q: there are none in %s", name, tools.Dir).WithHint("check the files: desktop-assistant tool check")
 	}
 	names := make([]string, len(tools.Tools))
 	for i, t := range tools.Tools {
 		names[i] = t.Name
 	}
 	sort.Strings(names)
-	return proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %s", name).WithHint("the tools are: %s", strings.Join(names, ", "))
+	return proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q", name).WithHint("the tools are: %s", strings.Join(names, ", "))
 }
+
+// plainJSON is a number as JSON writes it (RFC 8259), true or false.
+var plainJSON = regexp.MustCompile(`^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false)$`)
 
 // toolArguments makes one JSON object of key=value pairs. A value that is a
 // JSON number, true or false is one; everything else is text.
@@ -147,8 +249,8 @@ func toolArguments(pairs []string) ([]byte, error) {
 		if !ok || key == "" {
 			return nil, usageError{proto.Errorf(proto.CodeInvalid, "tool run", "%q is not KEY=VALUE", p).WithHint("for example: desktop-assistant tool run weather place=Rome")}
 		}
-		if _, err := strconv.ParseFloat(value, 64); (err == nil || value == "true" || value == "false") && json.Valid([]byte(value)) {
-			object[key] = json.RawMessage(value)
+		if plainJSON.MatchString(value) {
+			object[key] = json.RawMessage(value) // digit by digit
 			continue
 		}
 		text, err := json.Marshal(value)

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Keyboard gives the lines that are typed, or come from a pipe.
+type Keyboard struct {
+	Lines   <-chan string    // closed at the end of the input, which Ctrl-C at a prompt is too
+	Resized <-chan os.Signal // the terminal has another size: call Resize; nil without a prompt
+	Resize  func()
+	Release func() // gives the terminal back; to be called at the end
+}
+
+// Read begins to read in. With a person at a terminal it shows a prompt that
+// stays, with what is typed, below whatever the console writes to out.
+func Read(ctx context.Context, c *Console, in io.Reader, out io.Writer, prompt string) (*Keyboard, error) {
+	if !Person(in, out) {
+		r := bufio.NewReader(in)
+		return &Keyboard{Lines: typed(ctx, func() (string, error) { return r.ReadString('\n') }), Release: func() {}}, nil
+	}
+	return attach(ctx, c, in.(*os.File), out.(*os.File), prompt)
+}
+
+func attach(ctx context.Context, c *Console, inFile, outFile *os.File, prompt string) (*Keyboard, error) {
+	in, out := int(inFile.Fd()), int(outFile.Fd())
+	state, err := term.MakeRaw(in)
+	if err != nil {
+		return nil, err
+	}
+	t := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{inFile, outFile}, prompt)
+	k := &Keyboard{Resize: func() {
+		if w, h, err := term.GetSize(out); err == nil && w > 0 { // a terminal may not know
+			_ = t.SetSize(w, h) // fails as the next write does
+		}
+	}}
+	k.Resize()
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, unix.SIGWINCH)
+	k.Resized = resized
+	c.redirect(t)
+	k.Release = func() {
+		signal.Stop(resized)
+		c.redirect(outFile)
+		_ = term.Restore(in, state) // fails when the terminal is gone
+		_, _ = io.WriteString(outFile, "\r\x1b[K")
+	}
+	k.Lines = typed(ctx, t.ReadLine)
+	return k, nil
+}
+
+// Person says whether somebody sits at a terminal that can redraw a line.
+func Person(in io.Reader, out io.Writer) bool {
+	dumb := os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == ""
+	return terminal(in) && terminal(out) && !dumb
+}
+
+// terminal says whether v is a terminal.
+func terminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// typed reads until the input or ctx ends. A read cannot be cut short: the
+// goroutine may end with the process only.
+func typed(ctx context.Context, read func() (string, error)) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for {
+			line, err := read()
+			if err == nil || (errors.Is(err, io.EOF) && line != "") {
+				select {
+				case lines <- line:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}

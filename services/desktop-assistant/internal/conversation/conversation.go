@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package conversation is the prompt of run: questions typed, answers and
+// problems shown.
+package conversation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
+)
+
+// answerLimit is how long the daemons may take to answer what was typed.
+const answerLimit = 3 * time.Second
+
+// Conversation is what a person at run's terminal sees and types.
+type Conversation struct {
+	*console.Console
+	conn *bus.Conn
+
+	mu       sync.Mutex
+	typed    map[string]bool            // turns whose question stands on the screen already
+	problems map[string][]proto.Problem // shown, by daemon
+}
+
+// New begins to show what happens on the console, until ctx ends.
+func New(ctx context.Context, c *console.Console, conn *bus.Conn) (*Conversation, error) {
+	t := &Conversation{Console: c, conn: conn, typed: map[string]bool{}, problems: map[string][]proto.Problem{}}
+	lost := func() { c.Println("(some events were not shown: the output is too slow)") }
+	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, lost), t.show, "turn", "tool", "stt", "service"); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Greet says what works, what does not and why, and how to talk.
+func (t *Conversation) Greet(ctx context.Context, daemons []string) {
+	unwell := map[string]bool{}
+	for _, s := range health.Ask(ctx, t.conn) {
+		switch {
+		case s.Status != nil:
+			unwell[s.Daemon] = len(s.Status.Problems) > 0
+			t.state(s.Daemon, s.Status.Problems)
+		case slices.Contains(daemons, s.Daemon):
+			unwell[s.Daemon] = true
+			t.Problem(s.Daemon+" does not answer", "look again: desktop-assistant status")
+		}
+	}
+	if len(daemons) < len(proto.Daemons()) {
+		return
+	}
+	t.Println("Type a question, for example: what time is it")
+	if unwell["micd"] || unwell["sttd"] {
+		t.Println("There is no asking aloud for now: see above.")
+	} else {
+		t.Println("Or talk: press Enter, ask, press Enter again. From anywhere: desktop-assistant listen toggle")
+	}
+}
+
+// Act does what a typed line means.
+func (t *Conversation) Act(ctx context.Context, line string) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	var err error
+	if line == "" {
+		var state proto.MicState
+		if state, err = bus.Request(ctx, t.conn, proto.MicToggle{}); err == nil {
+			t.Println("(%s)", Microphone(state))
+		}
+	} else {
+		turn := bus.NewID()
+		t.mu.Lock()
+		t.typed[turn] = true
+		t.mu.Unlock()
+		_, err = bus.Request(ctx, t.conn, proto.TurnAsk{Text: line, Speak: true, Turn: turn})
+	}
+	if err != nil && !errors.Is(err, &proto.Error{Code: proto.CodeCancelled}) {
+		t.Problem(err.Error(), proto.HintOf(err))
+	}
+}
+
+const resultShown = 120 // characters of a tool's result on its line
+
+// show prints the events that a person at the terminal wants to follow.
+func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Event) {
+	switch e := ev.(type) {
+	case proto.TurnAsked:
+		t.mu.Lock()
+		typed := t.typed[env.Turn]
+		t.mu.Unlock()
+		if !typed {
+			t.Println("you:       %s", e.Text)
+		}
+	case proto.STTRejected:
+		t.Println("(that was no question: %s)", strings.ReplaceAll(e.Reason, "_", " "))
+	case proto.TurnSentence:
+		t.Println("assistant: %s", e.Text)
+	case proto.TurnAnnounced:
+		t.Println("assistant: %s", e.Text)
+	case proto.ToolCalled:
+		t.Println("tool:      %s %s", e.Name, e.Arguments)
+	case proto.ToolFinished:
+		t.Println("tool:      %s: %s", e.Name, shorten(e.Result, resultShown))
+	case proto.TurnEnded:
+		t.mu.Lock()
+		delete(t.typed, env.Turn)
+		t.mu.Unlock()
+		if e.End == proto.EndFailed && e.Error != nil {
+			t.Problem(e.Error.Error(), e.Error.Hint)
+		}
+	case proto.ServiceState:
+		t.state(e.Service, e.Problems)
+	}
+}
+
+// state prints the problems of a daemon that were not shown yet, and when the
+// last is solved.
+func (t *Conversation) state(daemon string, problems []proto.Problem) {
+	t.mu.Lock()
+	old := t.problems[daemon]
+	t.problems[daemon] = problems
+	t.mu.Unlock()
+	for _, p := range problems {
+		if !slices.Contains(old, p) {
+			t.Problem(daemon+": "+p.What, p.Hint)
+		}
+	}
+	if len(problems) == 0 && len(old) > 0 {
+		t.Println("(%s is well again)", daemon)
+	}
+}
+
+func shorten(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "..."
+	}
+	return s
+}
+
+// Microphone says in words what holds.
+func Microphone(s proto.MicState) string {
+	switch {
+	case s.Muted:
+		return "muted"
+	case s.Talk:
+		return "listening"
+	}
+	return "not listening"
+}
