@@ -312,7 +312,7 @@ func cut(b []byte) int {
 
 func isClause(r rune) bool {
 	switch r {
-	case ',', ';', ':', '–', '—', '.', '!', '?', '…':
+	case ',', ';', ':', '–', '\u2014', '.', '!', '?', '…':
 		return true
 	}
 	return false

@@ -35,7 +35,7 @@ func TestSpoken(t *testing.T) {
 		{"rule", "en", "---", ""},
 		{"emoji", "en", "Anything else? 😊", "Anything else?"},
 		{"only emoji", "en", "🎉👩‍💻", ""},
-		{"only marks", "en", "** — **", ""},
+		{"only marks", "en", "** \u2014 **", ""},
 		{"white space", "en", " \n\t", ""},
 		{"lines", "en", "one\ntwo", "one two"},
 		{"tag", "en", "one<br>two <b>three</b>", "one two three"},

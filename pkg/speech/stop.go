@@ -196,7 +196,7 @@ func (s *Splitter) opening(v *view, i int) opening {
 			}
 		case r == '\n' && steps > 0:
 			o.kind = opensBlock
-		case unicode.IsSpace(r), isEmoji(r), strings.ContainsRune("«»„“”‘’\"'*_`[({~-–—•<‹›#>", r):
+		case unicode.IsSpace(r), isEmoji(r), strings.ContainsRune("«»„“”‘’\"'*_`[({~-–\u2014•<‹›#>", r):
 			o.at += n
 			continue
 		default:
@@ -239,7 +239,7 @@ func lastToken(b []byte) (token, before string) {
 	start := bytes.LastIndexFunc(b, unicode.IsSpace) + 1
 	rest := bytes.TrimSpace(b[:start])
 	from := bytes.LastIndexFunc(rest, unicode.IsSpace) + 1
-	token = strings.TrimLeft(string(b[start:]), "\"'“”‘’«»„([{*_`~-–—")
+	token = strings.TrimLeft(string(b[start:]), "\"'“”‘’«»„([{*_`~-–\u2014")
 	before = strings.Trim(strings.ToLower(string(rest[from:])), ".\"'“”‘’«»„([{*_`~")
 	return token, before
 }

@@ -116,11 +116,16 @@ func TestLogs(t *testing.T) {
 
 // TestSleeps: a test waits for a condition, never for a time.
 func TestSleeps(t *testing.T) {
-	for _, f := range files(t) {
+	all := files(t)
+	bubbles := map[string]bool{} // folders whose tests run in virtual time
+	for _, f := range all {
+		bubbles[f.dir] = bubbles[f.dir] || f.test && strings.Contains(f.text, "synctest.Test(")
+	}
+	for _, f := range all {
 		if !f.kit() {
 			continue
 		}
-		bubble := strings.Contains(f.text, "synctest.Test(")
+		bubble := bubbles[f.dir]
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && isSel(sel, "time", "Sleep") && !bubble {
 				t.Errorf("%s:%d sleeps: wait for what is meant (virtual time excepted)", f.path, f.line(sel))
