@@ -64,6 +64,7 @@ $(NATS_CLI): | go
 adapters: go
 	@mkdir -p bin/adapters
 	cd services && go build -o ../bin/adapters/shell-tools ./toolrunner/adapter
+	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant

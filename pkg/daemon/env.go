@@ -14,6 +14,8 @@ import (
 	"example.org/desktop-assistant/proto"
 )
 
+const flushLimit = time.Second // for the bus to take the subscriptions of a start
+
 // Env is what a daemon is built from. It is copied freely; all copies share
 // the connection and the problems.
 type Env struct {
@@ -58,9 +60,17 @@ func (e Env) Serve(ctx context.Context, endpoints ...bus.Endpoint) (*bus.Service
 	return e.Bus.Serve(ctx, e.Summary, all...)
 }
 
-// Ready tells systemd and whoever started the daemon that it is initialised.
-// An absent bus does not keep it from being ready.
+// Ready tells systemd and whoever started the daemon that it is initialised,
+// after its subscriptions have reached the bus. An absent bus does not keep it
+// from being ready.
 func (e Env) Ready() {
+	if e.Bus.Connected() {
+		ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+		defer cancel()
+		if err := e.Bus.Flush(ctx); err != nil {
+			e.Log.Warn("the bus is slow", "error", err)
+		}
+	}
 	e.Log.Info("ready", "version", Version, "pid", os.Getpid())
 	notify("READY=1")
 	if e.OnReady != nil {

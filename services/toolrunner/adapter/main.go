@@ -5,20 +5,15 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/toolrunner/internal/adapter"
-	"example.org/desktop-assistant/services/toolrunner/internal/run"
 )
 
 func main() {
 	ctx, stop := daemon.Interruptible()
-	defer stop()
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := adapter.Serve(ctx, run.Config{Log: log}, os.Stdin, os.Stdout); err != nil {
-		log.Error("serve requests", "error", err)
-		os.Exit(1)
-	}
+	code := adapter.Main(ctx, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
 }

@@ -92,26 +92,12 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.settle(ctx)
 	a.env.Ready()
 	<-ctx.Done()
 	if err := service.Stop(); err != nil {
 		return fmt.Errorf("stop brain: %w", err)
 	}
 	return ctx.Err()
-}
-
-// settle waits until the bus knows the subscriptions, so that ready means that no
-// event is missed. An absent bus does not keep brain from being ready.
-func (a *App) settle(ctx context.Context) {
-	if !a.env.Bus.Connected() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := a.env.Bus.Flush(ctx); err != nil {
-		a.env.Log.Debug("wait for the bus", "error", err)
-	}
 }
 
 func (a *App) build() {

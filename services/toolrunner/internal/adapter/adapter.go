@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
@@ -38,6 +39,16 @@ type called struct {
 type refused struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error"`
+}
+
+// Main is [Serve] with a log on errs, as a program; it gives the exit status.
+func Main(ctx context.Context, in io.Reader, out, errs io.Writer) int {
+	log := slog.New(slog.NewTextHandler(errs, nil))
+	if err := Serve(ctx, run.Config{Log: log}, in, out); err != nil {
+		log.Error("serve requests", "error", err)
+		return 1
+	}
+	return 0
 }
 
 // Serve answers each line of in with one line on out, in order, until in ends.
