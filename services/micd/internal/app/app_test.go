@@ -37,7 +37,7 @@ func TestUtterance(t *testing.T) {
 	if !state.Open || !state.Talk || state.Muted || state.Turn == "" || state.Source != "mic" {
 		t.Errorf("%+v", state)
 	}
-	s := <-room.opened
+	s := r.stream(room)
 	r.expectTypes("utterance.started") // and not mic.opened: nothing was heard yet
 	began, _ := bustest.Expect[proto.UtteranceStarted](r.seen, nil)
 	if began.Turn != state.Turn || began.Stream != state.Turn || began.Trigger != proto.TriggerKey {
@@ -73,7 +73,7 @@ func TestTail(t *testing.T) {
 	r := start(t, nil, nil)
 	room, _ := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(3)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	block := make(chan struct{})
@@ -91,7 +91,7 @@ func TestTail(t *testing.T) {
 	}
 	t.Run("the source goes in it", func(t *testing.T) {
 		turn := ask(r, proto.MicStart{}).Turn
-		s := <-room.opened
+		s := r.stream(room)
 		s.push(3)
 		ask(r, proto.MicStop{})
 		s.end(pulse.ErrKilled)
@@ -103,7 +103,7 @@ func TestTail(t *testing.T) {
 	})
 	t.Run("the key is pressed again in it", func(t *testing.T) {
 		first := ask(r, proto.MicStart{}).Turn
-		s := <-room.opened
+		s := r.stream(room)
 		s.push(3)
 		ask(r, proto.MicStop{})
 		second := ask(r, proto.MicStart{}).Turn
@@ -131,12 +131,12 @@ func TestEnds(t *testing.T) {
 		turn := ask(r, proto.MicStart{Lease: 0.1}).Turn
 		ev := r.ended(turn, proto.EndLimit)
 		t.Logf("lease of 100 ms over after %v, age %d ms", time.Since(began), ev.AgeMS)
-		r.until("capture is closed", (<-room.opened).closed)
+		r.until("capture is closed", r.stream(room).closed)
 	})
 	t.Run("limit", func(t *testing.T) {
 		turn := ask(r, proto.MicStart{Lease: 1e300}).Turn // no overflow either
 		r.ended(turn, proto.EndLimit)
-		<-room.opened
+		r.stream(room)
 	})
 	t.Run("renewed", func(t *testing.T) {
 		first := ask(r, proto.MicStart{Lease: 0.001})
@@ -151,7 +151,7 @@ func TestEnds(t *testing.T) {
 			<-room.opened
 		}
 		turn := ask(r, proto.MicStart{}).Turn
-		s := <-room.opened
+		s := r.stream(room)
 		s.push(5)
 		if state := ask(r, proto.MicCancel{}); state.Open || state.Talk {
 			t.Errorf("%+v", state)
@@ -191,7 +191,7 @@ func TestMute(t *testing.T) {
 	r := start(t, nil, nil)
 	room, _ := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(3)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	if state := ask(r, proto.MicMute{}); !state.Muted || state.Open || state.Talk {
@@ -225,7 +225,7 @@ func TestMute(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	ask(r, proto.MicStart{})
-	<-room.opened
+	r.stream(room)
 }
 
 func TestMuteUnreadable(t *testing.T) {
@@ -255,7 +255,7 @@ func TestMuteUnwritable(t *testing.T) {
 		t.Fatal(err) // a file where the folder has to be
 	}
 	ask(r, proto.MicStart{})
-	s := <-room.opened
+	s := r.stream(room)
 	if e := refused(r, proto.MicMute{}, proto.CodeFailed); !strings.Contains(e.Text, "not after a restart") || e.Hint == "" {
 		t.Errorf("%+v", e)
 	}
@@ -269,7 +269,7 @@ func TestMuteUnwritable(t *testing.T) {
 func TestWarm(t *testing.T) {
 	r := start(t, func(env *daemon.Env) { env.Config.Mic.Warm = true }, nil)
 	room, lose := r.connect()
-	s := <-room.opened // without a key
+	s := r.stream(room) // without a key
 	for range 5 {
 		s.push(10)
 		r.until("the frames are taken", func() bool { return len(s.frames) == 0 })
@@ -302,13 +302,13 @@ func TestWarm(t *testing.T) {
 		ask(r, proto.MicStop{})
 		s.push(1)
 		r.ended(turn, proto.EndReleased)
-		s = <-room.opened
+		s = r.stream(room)
 		if s.source != "headset" {
 			t.Errorf("opened %q", s.source)
 		}
 		room.set("mic") // while nobody talks
 		old := s
-		s = <-room.opened
+		s = r.stream(room)
 		r.until("the old one is closed", old.closed)
 	})
 	t.Run("the source comes back", func(t *testing.T) {
@@ -316,19 +316,19 @@ func TestWarm(t *testing.T) {
 		s.end(pulse.ErrKilled)
 		r.until("the problem is shown", func() bool { s, _ := r.status(); return len(s.Problems) == 1 })
 		room.set("mic")
-		s = <-room.opened
+		s = r.stream(room)
 	})
 	t.Run("the server comes back", func(t *testing.T) {
 		s.end(pulse.ErrLost)
 		lose()
 		room, _ = r.connect()
-		s = <-room.opened
+		s = r.stream(room)
 	})
 	t.Run("muted", func(t *testing.T) {
 		ask(r, proto.MicMute{})
 		r.until("capture is closed", s.closed)
 		ask(r, proto.MicUnmute{})
-		s = <-room.opened
+		s = r.stream(room)
 	})
 	t.Run("it stalls, and no device changes", func(t *testing.T) {
 		room.mu.Lock()
@@ -339,7 +339,7 @@ func TestWarm(t *testing.T) {
 		room.mu.Lock()
 		room.source = "mic"
 		room.mu.Unlock()
-		s = <-room.opened // by itself
+		s = r.stream(room) // by itself
 	})
 }
 
@@ -347,7 +347,7 @@ func TestSourceLost(t *testing.T) {
 	r := start(t, nil, nil)
 	room, _ := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(5)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	room.set("")
@@ -384,7 +384,7 @@ func TestServer(t *testing.T) {
 	}
 	room, lose := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(5)
 	s.end(pulse.ErrLost)
 	lose()
@@ -392,7 +392,7 @@ func TestServer(t *testing.T) {
 	r.until("the problem is shown", func() bool { s, _ := r.status(); return len(s.Problems) == 1 })
 	room, _ = r.connect()
 	ask(r, proto.MicStart{})
-	<-room.opened
+	r.stream(room)
 	ask(r, proto.MicStop{})
 }
 
@@ -436,7 +436,7 @@ func TestBusGone(t *testing.T) {
 	r := start(t, nil, nil)
 	room, _ := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(5)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	r.bus.Down()
@@ -445,7 +445,7 @@ func TestBusGone(t *testing.T) {
 	r.until("the bus is back", func() bool { return r.user.Connected() && r.env.Bus.Connected() })
 	r.ended(turn, proto.EndLost)
 	r.until("commands work", func() bool { _, err := bus.Request(t.Context(), r.user, proto.MicStart{}); return err == nil })
-	s = <-room.opened
+	s = r.stream(room)
 	s.push(5)
 	again := ask(r, proto.MicStart{}).Turn
 	ask(r, proto.MicStop{})
@@ -459,7 +459,7 @@ func TestStop(t *testing.T) {
 	r := start(t, nil, nil)
 	room, _ := r.connect()
 	turn := ask(r, proto.MicStart{}).Turn
-	s := <-room.opened
+	s := r.stream(room)
 	s.push(5)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	r.stop()

@@ -240,6 +240,19 @@ func (r *rig) connect() (m *room, lose func()) {
 	return m, lose
 }
 
+// stream waits until micd has opened a capture.
+func (r *rig) stream(m *room) (s *stream) {
+	r.Helper()
+	r.until("the microphone is opened", func() bool {
+		select {
+		case s = <-m.opened:
+		default:
+		}
+		return s != nil
+	})
+	return s
+}
+
 func ask[C proto.Command[R], R any](r *rig, cmd C) R {
 	r.Helper()
 	reply, err := bus.Request(r.Context(), r.user, cmd)

@@ -76,6 +76,13 @@ func (m *microphone) warm(ctx context.Context) {
 	}
 	if err := m.open(ctx); err != nil { // shown as a problem
 		m.log.Debug("keep warm", "error", err)
+		m.later()
+	}
+}
+
+// later has a microphone that is kept warm opened again after a pause.
+func (m *microphone) later() {
+	if m.cfg.Warm && m.stream == nil {
 		m.retry = time.Now().Add(retryEvery)
 	}
 }
@@ -143,5 +150,7 @@ func (m *microphone) look(ctx context.Context) {
 	}
 	if err == nil {
 		m.warm(ctx)
+	} else {
+		m.later()
 	}
 }
