@@ -66,6 +66,20 @@ type Error struct {
 	Hint string `json:"hint,omitempty"`
 }
 
+// nobodyAnswers is the text of an error that [Nobody] makes.
+const nobodyAnswers = "nobody answers"
+
+// Nobody is the error of a request that no process serves, as against one that
+// a process refused.
+func Nobody(op string) *Error {
+	return &Error{Code: CodeUnavailable, Op: op, Text: nobodyAnswers, Hint: "see what runs: desktop-assistant status"}
+}
+
+// IsNobody says whether err was made by [Nobody].
+func IsNobody(err error) bool {
+	return errors.Is(err, &Error{Code: CodeUnavailable, Text: nobodyAnswers})
+}
+
 // Error gives "op: text", or the code when there is no text.
 func (e *Error) Error() string {
 	text := e.Text

@@ -118,7 +118,7 @@ type ToolMark struct {
 type TurnEnded struct {
 	past
 	End   End    `json:"end"`
-	Error *Error `json:"error,omitempty"` // of a failed turn, technical
+	Error *Error `json:"error,omitempty"` // technical; of a failed turn, and of a typed one that was shown because it could not be spoken
 	Heard string `json:"heard"`           // text really played; of a turn not spoken, what was shown
 	Marks Marks  `json:"marks"`
 }

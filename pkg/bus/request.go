@@ -98,7 +98,7 @@ func requestError(op string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, nats.ErrNoResponders):
-		return proto.Errorf(proto.CodeUnavailable, op, "nobody answers").WithHint("see what runs: desktop-assistant status")
+		return proto.Nobody(op)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		return proto.Errorf(proto.CodeTimeout, op, "no answer in time").WithHint("see what hangs: desktop-assistant status")
 	case errors.Is(err, context.Canceled):

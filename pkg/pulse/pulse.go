@@ -15,7 +15,9 @@ package pulse
 
 import (
 	"errors"
+	"slices"
 	"strings"
+	"syscall"
 
 	"example.org/desktop-assistant/pkg/pulse/internal/wire"
 )
@@ -51,10 +53,24 @@ type ServerError struct {
 
 // Error lists what was tried, on one line.
 func (e *ServerError) Error() string {
-	if len(e.Tried) == 0 {
+	switch {
+	case len(e.Tried) == 0:
 		return "connect to sound server: no address known"
+	case e.absent():
+		return "no sound server answers at " + strings.Join(e.Tried, " or ")
 	}
 	return "connect to sound server: " + strings.ReplaceAll(e.Cause.Error(), "\n", "; ")
+}
+
+// absent says that nobody listens at any of the addresses.
+func (e *ServerError) absent() bool {
+	joined, ok := e.Cause.(interface{ Unwrap() []error })
+	if !ok {
+		return errors.Is(e.Cause, syscall.ENOENT) || errors.Is(e.Cause, syscall.ECONNREFUSED)
+	}
+	return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool {
+		return !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ECONNREFUSED)
+	})
 }
 
 // Unwrap gives ErrNoServer and the causes.

@@ -217,6 +217,32 @@ func TestTtsdComesBack(t *testing.T) {
 	})
 }
 
+// TestNoSound: where ttsd runs but has no voice, a typed question is answered in
+// text and nothing fails; a spoken one fails, with the words shown.
+func TestNoSound(t *testing.T) {
+	for origin, want := range map[proto.Origin]string{
+		proto.OriginText:  "say0(Four.) silent",
+		proto.OriginVoice: "say0(Four.) say1(I can't speak: the speech engine is gone.) failed",
+	} {
+		t.Run(string(origin), func(t *testing.T) {
+			in(t, func(w *world) {
+				w.model.scripts = []script{says("Four.")}
+				w.mouth.fail = func(proto.SpeechSay) error {
+					return proto.Errorf(proto.CodeUnavailable, "speech.say", "no sound server answers")
+				}
+				w.spec.Origin = origin
+				turn := w.start()
+				turn.Ask("two and two", "en")
+				e := w.end()
+				w.want(want)
+				if e.Error == nil || e.Error.Text != "no sound server answers" {
+					t.Errorf("end %+v", e)
+				}
+			})
+		})
+	}
+}
+
 func TestTtsdStaysAway(t *testing.T) {
 	for name, start := range map[string]time.Duration{"from the start": 0, "later": 700 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {

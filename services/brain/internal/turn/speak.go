@@ -82,6 +82,8 @@ func (r *run) settle() {
 		r.conclude(r.ending(proto.EndSpoken))
 	case state == voice.Superseded:
 		r.conclude(r.ending(proto.EndSuperseded))
+	case state == voice.Gone && r.failing == nil && r.Origin == proto.OriginText && r.voice.Dumb():
+		r.conclude(proto.EndSilent, r.voice.Lost()) // a machine without sound answers whoever types
 	case state == voice.Gone:
 		if r.failing == nil { // shown, since it cannot be said
 			r.failing = r.voice.Lost()

@@ -76,6 +76,7 @@ type Voice struct {
 	superseded bool
 	stopped    bool
 	paused     bool
+	begun      bool // something was audible
 }
 
 // New makes an empty account; with speak false its lines are only shown.
@@ -125,6 +126,12 @@ func (v *Voice) State() State {
 
 // Lost is why ttsd was given up, nil when it was not.
 func (v *Voice) Lost() *proto.Error { return v.gone }
+
+// Dumb says that ttsd itself refused from the start: it runs, but there is no
+// engine or no sound.
+func (v *Voice) Dumb() bool {
+	return !v.begun && v.gone != nil && v.gone.Code == proto.CodeUnavailable && !proto.IsNobody(v.gone)
+}
 
 // allHeard goes by the last line: lines are played in order.
 func (v *Voice) allHeard() bool {
@@ -249,7 +256,9 @@ func (v *Voice) GiveUp(err *proto.Error) {
 // [Voice.Failed].
 func (v *Voice) Event(ev proto.Event) (failed *proto.Error) {
 	switch ev := ev.(type) {
-	case proto.SpeechStarted, proto.SpeechResumed:
+	case proto.SpeechStarted:
+		v.begun, v.paused = true, false
+	case proto.SpeechResumed:
 		v.paused = false
 	case proto.SpeechPaused:
 		v.paused = true
