@@ -41,9 +41,9 @@ func (m mouth) Resume(ctx context.Context, dev string) error {
 	return ask(ctx, m.conn, dev, proto.SpeechResume{})
 }
 
-func (m mouth) Stop(ctx context.Context, dev, turn string) (bool, error) {
-	reply, err := bus.RequestOn(ctx, m.conn, dev, proto.SpeechStop{Turn: turn})
-	return slices.Contains(reply.Turns, turn), err
+func (m mouth) Stop(ctx context.Context, dev, turn string) error {
+	_, err := bus.RequestOn(ctx, m.conn, dev, proto.SpeechStop{Turn: turn})
+	return err
 }
 
 func ask[C proto.Command[proto.Done]](ctx context.Context, conn *bus.Conn, dev string, cmd C) error {

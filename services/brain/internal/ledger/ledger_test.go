@@ -144,10 +144,10 @@ func (d *desk) Say(_ context.Context, _ string, s proto.SpeechSay) error {
 
 func (d *desk) End(context.Context, string, proto.SpeechEnd) error { return nil }
 
-func (d *desk) Stop(_ context.Context, dev, id string) (bool, error) {
+func (d *desk) Stop(_ context.Context, dev, id string) error {
 	d.note("stop %s", id)
 	d.Event(proto.Envelope{Dev: dev}, proto.SpeechStopped{Turn: id, Index: 0, Heard: "On", Reason: proto.StopAsked})
-	return true, nil
+	return nil
 }
 
 func (d *desk) Resume(_ context.Context, dev string) error {

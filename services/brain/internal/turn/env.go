@@ -73,8 +73,8 @@ type Tools interface {
 type Mouth interface {
 	Say(ctx context.Context, dev string, s proto.SpeechSay) error
 	End(ctx context.Context, dev string, e proto.SpeechEnd) error
-	// Stop silences a turn, and says whether there was something to silence.
-	Stop(ctx context.Context, dev, turn string) (bool, error)
+	// Stop silences a turn, if it is being said.
+	Stop(ctx context.Context, dev, turn string) error
 }
 
 // Book is the conversations.

@@ -135,6 +135,27 @@ func TestStopWithoutAWordFromTtsd(t *testing.T) {
 	})
 }
 
+// TestStoppedTwice: the command line silences ttsd and interrupts brain at the
+// same time, so that ttsd may have nothing to stop when brain asks; what was
+// heard comes all the same.
+func TestStoppedTwice(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{hangs("One is said. Two is begun. Th")}
+		turn := w.start()
+		turn.Ask("count", "en")
+		time.Sleep(750 * time.Millisecond)
+		stopped := w.mouth.stopped(1, proto.StopAsked)
+		w.mouth.reset()
+		w.mouth.said = nil // it was told already
+		turn.Interrupt(proto.EndTurnCancelled)
+		time.Sleep(20 * time.Millisecond)
+		turn.Event(stopped)
+		if e := w.end(); e.End != proto.EndTurnCancelled || e.Heard != "One is said. half a line" {
+			t.Errorf("end %+v", e)
+		}
+	})
+}
+
 func TestBargeIn(t *testing.T) {
 	in(t, func(w *world) {
 		w.model.scripts = []script{hangs("One is said. Two is begun. Th")}

@@ -432,7 +432,7 @@ func (m *fakeMouth) reset() {
 	m.timers, m.known, m.free, m.playing = nil, map[int]bool{}, time.Time{}, -1
 }
 
-func (m *fakeMouth) Stop(_ context.Context, _, turn string) (bool, error) {
+func (m *fakeMouth) Stop(context.Context, string, string) error {
 	m.mu.Lock()
 	playing, any := m.playing, len(m.said) > 0
 	m.stops++
@@ -441,7 +441,7 @@ func (m *fakeMouth) Stop(_ context.Context, _, turn string) (bool, error) {
 	if any {
 		m.w.heard(m.stopped(playing, proto.StopAsked))
 	}
-	return any, nil
+	return nil
 }
 
 func (m *fakeMouth) stopped(playing int, reason string) proto.SpeechStopped {

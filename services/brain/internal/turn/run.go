@@ -145,12 +145,11 @@ func (r *run) leave(ctx context.Context, end proto.End, err *proto.Error) {
 	r.spawn(func() {
 		stopCtx, cancel := context.WithTimeout(ctx, stopPatience)
 		defer cancel()
-		playing, err := r.env.Mouth.Stop(stopCtx, r.Device, r.ID)
-		r.post(func(context.Context, *run) {
-			if err != nil || !playing {
-				r.conclude(r.leaving.end, r.leaving.err)
-			}
-		})
+		// What it does not play any more the user silenced just now, as the
+		// command line does: its word on that is on the way too.
+		if err := r.env.Mouth.Stop(stopCtx, r.Device, r.ID); err != nil {
+			r.post(func(context.Context, *run) { r.conclude(r.leaving.end, r.leaving.err) })
+		}
 	})
 	r.after(stopPatience, func(context.Context, *run) { r.conclude(r.leaving.end, r.leaving.err) })
 }
