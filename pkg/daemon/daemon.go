@@ -69,9 +69,11 @@ type Healthy interface{ Healthy() bool }
 // from its environment, without touching the bus, which is opened afterwards.
 func Main(info Info, build func(Env) (App, error)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Whoever reads the log may die first, and a line to nobody must not end us
-	// before everything is put back. (Ignored, it would stay so in our children.)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// Two signals that must not end us before everything is put back: a line of
+	// the log to nobody, and SIGTERM again, which a supervisor that is killed
+	// sends for each of its threads (PR_SET_PDEATHSIG in prctl(2)). Taken here,
+	// since what is ignored stays so in our children.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGTERM)
 	code := run(ctx, stop, info, build, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -163,7 +165,7 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 }
 
 // supervise runs the app until it returns, and forces the end when it does not
-// return in time or on a second signal.
+// return in time or on a second interrupt.
 func supervise(ctx context.Context, stop func(), app App, log *slog.Logger, limit time.Duration) int {
 	done := make(chan error, 1)
 	go func() { done <- app.Run(ctx) }()
@@ -177,7 +179,7 @@ func supervise(ctx context.Context, stop func(), app App, log *slog.Logger, limi
 		case <-watchdog.tick():
 			watchdog.ping()
 		case <-ctx.Done():
-			stop() // from now on a second signal kills
+			stop() // from now on an interrupt kills
 			notify("STOPPING=1")
 			log.Debug("stopping")
 			select {

@@ -102,9 +102,9 @@ func TestInterruptible(t *testing.T) {
 	}
 }
 
-// A daemon whose log nobody reads any more, since whoever supervised it was
-// killed, still ends in order.
-func TestLogReaderGone(t *testing.T) {
+// A daemon whose supervisor was killed still ends in order, though nobody reads
+// its log any more and SIGTERM comes more than once.
+func TestSupervisorKilled(t *testing.T) {
 	if os.Getenv(victimVariable) != "" {
 		os.Args = os.Args[:1]
 		Main(info, func(env Env) (App, error) {
@@ -112,14 +112,23 @@ func TestLogReaderGone(t *testing.T) {
 				fmt.Println("ready")
 				<-ctx.Done()
 				env.Log.Error("to nobody")
+				fmt.Println("stopping")
+				_, _ = io.ReadAll(os.Stdin)
 				return os.WriteFile(filepath.Join(env.Dir, "tidy"), nil, 0o600)
 			}}, nil
 		})
 	}
 	dir := home(t)
-	cmd, _, out, stderr := victim(t, t.Name())
+	cmd, in, out, stderr := victim(t, t.Name())
 	_ = stderr.Close()
 	send(t, cmd, syscall.SIGTERM)
+	if got := readLine(out); got != "stopping" {
+		t.Errorf("it says %q", got)
+	}
+	for range 3 {
+		send(t, cmd, syscall.SIGTERM)
+	}
+	_ = in.Close()
 	_, _ = io.ReadAll(out)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
