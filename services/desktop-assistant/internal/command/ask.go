@@ -14,6 +14,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
 
@@ -56,6 +57,10 @@ func (a *app) askOn(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error 
 	brain, err := a.serving(ctx, conn, "ask", "brain")
 	if err != nil {
 		return err
+	}
+	if able, why := health.Voice(ctx, conn); q.Speak && !able {
+		fmt.Fprintf(a.Err, "(shown, not spoken: %s)\n", why)
+		q.Speak = false
 	}
 	q.Turn = bus.NewID()
 	return a.follow(ctx, conn, following{

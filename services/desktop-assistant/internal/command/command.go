@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,16 @@ type app struct {
 func newApp(s Streams) *app { return &app{Streams: s, watchEvery: 2 * time.Second} }
 
 // usageError is a wrong command line.
-type usageError struct{ error }
+type usageError struct{ cause *proto.Error }
+
+func (u usageError) Error() string { return u.cause.Error() }
+func (u usageError) Unwrap() error { return u.cause }
+
+// verb names a command in its errors: "tool run", "" for the program itself.
+func verb(c *cobra.Command) string {
+	_, rest, _ := strings.Cut(c.CommandPath(), " ")
+	return rest
+}
 
 // Main runs the command line and gives the exit code.
 func Main(ctx context.Context, args []string, s Streams) int { return newApp(s).main(ctx, args) }
@@ -135,7 +145,7 @@ Exit status: 0 done; 1 failed; 64 wrong usage; 65 not understood; 69 not running
 	root.SetErr(a.Err)
 	root.SetVersionTemplate("desktop-assistant {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{proto.Errorf(proto.CodeInvalid, c.Name(), "%v", err).WithHint("%s --help", c.CommandPath())}
+		return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "%v", err).WithHint("%s --help", c.CommandPath())}
 	})
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: see config path)")
 	root.AddCommand(a.runCommand(), a.askCommand(), a.sayCommand(), a.listenCommand(), a.stopCommand(),
@@ -160,7 +170,7 @@ func strict(c *cobra.Command) {
 			if near := c.SuggestionsFor(given[0]); len(near) > 0 {
 				hint = "did you mean: " + c.CommandPath() + " " + near[0]
 			}
-			return usageError{proto.Errorf(proto.CodeInvalid, c.Name(), "unknown verb %q", given[0]).WithHint("%s", hint)}
+			return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "unknown verb %q", given[0]).WithHint("%s", hint)}
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -174,7 +184,7 @@ func args(least, most int) cobra.PositionalArgs {
 		if len(given) >= least && (most < 0 || len(given) <= most) {
 			return nil
 		}
-		return usageError{proto.Errorf(proto.CodeInvalid, c.Name(), "wrong number of arguments: %d", len(given)).WithHint("usage: %s", c.UseLine())}
+		return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "wrong number of arguments: %d", len(given)).WithHint("usage: %s", c.UseLine())}
 	}
 }
 

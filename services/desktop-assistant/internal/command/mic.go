@@ -24,25 +24,25 @@ them apart, else toggle to its press. A start ends by itself after its lease, so
 that a lost release never leaves the microphone open.`,
 	}
 	var lease float64
-	verb := func(use, short string, do func(context.Context, *bus.Conn) (proto.MicState, error)) *cobra.Command {
+	action := func(use, short string, do func(context.Context, *bus.Conn) (proto.MicState, error)) *cobra.Command {
 		return a.jsonFlag(&cobra.Command{Use: use, Short: short, Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 			return a.mic(c.Context(), do)
 		}})
 	}
-	start := verb("start", "Begin to listen", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
+	start := action("start", "Begin to listen", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
 		return bus.Request(ctx, conn, proto.MicStart{Lease: lease})
 	})
-	toggle := verb("toggle", "Begin to listen, or end it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
+	toggle := action("toggle", "Begin to listen, or end it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
 		return bus.Request(ctx, conn, proto.MicToggle{Lease: lease})
 	})
 	for _, v := range []*cobra.Command{start, toggle} {
 		v.Flags().Float64Var(&lease, "lease", 0, "end by itself after this many `seconds` (default: [mic] lease_s)")
 	}
 	c.AddCommand(start, toggle,
-		verb("stop", "End the question and answer it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
+		action("stop", "End the question and answer it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
 			return bus.Request(ctx, conn, proto.MicStop{})
 		}),
-		verb("cancel", "End the question and forget it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
+		action("cancel", "End the question and forget it", func(ctx context.Context, conn *bus.Conn) (proto.MicState, error) {
 			return bus.Request(ctx, conn, proto.MicCancel{})
 		}))
 	return c

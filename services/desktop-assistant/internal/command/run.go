@@ -200,7 +200,8 @@ func (a *app) attend(ctx context.Context, c *console.Console, daemons []string) 
 }
 
 func (a *app) talk(ctx context.Context, c *console.Console, conn *bus.Conn, daemons []string) (ended bool, err error) {
-	talk, err := conversation.New(ctx, c, conn)
+	person := console.Person(a.In, a.Out)
+	talk, err := conversation.New(ctx, c, conn, person)
 	if err != nil {
 		return false, err
 	}
@@ -216,7 +217,7 @@ func (a *app) talk(ctx context.Context, c *console.Console, conn *bus.Conn, daem
 			switch {
 			case ok:
 				talk.Act(ctx, strings.TrimSpace(line))
-			case console.Person(a.In, a.Out):
+			case person:
 				return true, nil
 			default:
 				keys.Lines = nil // a pipe that ended does not end the assistant

@@ -24,16 +24,18 @@ const answerLimit = 3 * time.Second
 // Conversation is what a person at run's terminal sees and types.
 type Conversation struct {
 	*console.Console
-	conn *bus.Conn
+	conn   *bus.Conn
+	echoed bool // what is typed stands on the screen already
 
 	mu       sync.Mutex
-	typed    map[string]bool            // turns whose question stands on the screen already
+	typed    map[string]bool            // turns whose question was typed here
 	problems map[string][]proto.Problem // shown, by daemon
 }
 
-// New begins to show what happens on the console, until ctx ends.
-func New(ctx context.Context, c *console.Console, conn *bus.Conn) (*Conversation, error) {
-	t := &Conversation{Console: c, conn: conn, typed: map[string]bool{}, problems: map[string][]proto.Problem{}}
+// New begins to show what happens on the console, until ctx ends. echoed says
+// that what is typed stands there already, so that it is not shown again.
+func New(ctx context.Context, c *console.Console, conn *bus.Conn, echoed bool) (*Conversation, error) {
+	t := &Conversation{Console: c, conn: conn, echoed: echoed, typed: map[string]bool{}, problems: map[string][]proto.Problem{}}
 	lost := func() { c.Println("(some events were not shown: the output is too slow)") }
 	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, lost), t.show, "turn", "tool", "stt", "service"); err != nil {
 		return nil, err
@@ -80,7 +82,8 @@ func (t *Conversation) Act(ctx context.Context, line string) {
 		t.mu.Lock()
 		t.typed[turn] = true
 		t.mu.Unlock()
-		_, err = bus.Request(ctx, t.conn, proto.TurnAsk{Text: line, Speak: true, Turn: turn})
+		able, _ := health.Voice(ctx, t.conn) // that it is not was shown when it began
+		_, err = bus.Request(ctx, t.conn, proto.TurnAsk{Text: line, Speak: able, Turn: turn})
 	}
 	if err != nil && !errors.Is(err, &proto.Error{Code: proto.CodeCancelled}) {
 		t.Problem(err.Error(), proto.HintOf(err))
@@ -96,7 +99,7 @@ func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Even
 		t.mu.Lock()
 		typed := t.typed[env.Turn]
 		t.mu.Unlock()
-		if !typed {
+		if !typed || !t.echoed {
 			t.Println("you:       %s", e.Text)
 		}
 	case proto.STTRejected:

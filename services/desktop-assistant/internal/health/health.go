@@ -71,6 +71,23 @@ func statusOf(ctx context.Context, conn *bus.Conn, name string) Report {
 	return Report{name, Stopped, nil}
 }
 
+// Voice asks ttsd whether it can be heard, and gives the reason when it has no
+// engine or no loudspeaker. A ttsd that does not answer may be on its way back
+// and counts as able.
+func Voice(ctx context.Context, conn *bus.Conn) (able bool, why string) {
+	r := statusOf(ctx, conn, "ttsd")
+	var has struct{ Engine, Sink *string }
+	if r.Status == nil || json.Unmarshal(r.Status.Detail, &has) != nil {
+		return true, ""
+	}
+	for _, part := range []*string{has.Engine, has.Sink} {
+		if part != nil && *part == "" && len(r.Status.Problems) > 0 {
+			return false, r.Status.Problems[0].What
+		}
+	}
+	return true, ""
+}
+
 // Text shows reports to a person, with what to type where something is wrong.
 func Text(list []Report) string {
 	var w strings.Builder

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+)
+
+func tools(reply proto.Tools) bus.Endpoint {
+	return bus.Command(func(context.Context, proto.ToolList) (proto.Tools, error) { return reply, nil })
+}
+
+// A number keeps its digits; what is not JSON's number, true or false is text.
+func TestToolArguments(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                `{}`,
+		"n=12345678901234567890":          `{"n":12345678901234567890}`,
+		"n=1.50":                          `{"n":1.50}`,
+		"n=-0":                            `{"n":-0}`,
+		"n=1e400":                         `{"n":1e400}`,
+		"n=1E+2":                          `{"n":1E+2}`,
+		"n=0":                             `{"n":0}`,
+		"n=00123":                         `{"n":"00123"}`,
+		"n=+1":                            `{"n":"+1"}`,
+		"n=.5":                            `{"n":".5"}`,
+		"n=1.":                            `{"n":"1."}`,
+		"n=0x10":                          `{"n":"0x10"}`,
+		"n=1_000":                         `{"n":"1_000"}`,
+		"n=NaN":                           `{"n":"NaN"}`,
+		"n=Infinity":                      `{"n":"Infinity"}`,
+		"n=~1":                            `{"n":" 1"}`,
+		"n=1~":                            `{"n":"1 "}`,
+		"on=true off=false":               `{"off":false,"on":true}`,
+		"on=True":                         `{"on":"True"}`,
+		"x=null":                          `{"x":"null"}`,
+		"x=":                              `{"x":""}`,
+		"x=a=b":                           `{"x":"a=b"}`,
+		`x={"a":1}`:                       `{"x":"{\"a\":1}"}`,
+		"x=[1]":                           `{"x":"[1]"}`,
+		"place=Rome~&~Milan":              `{"place":"Rome \u0026 Milan"}`,
+		"place=Z\u00fcrich when=tomorrow": `{"place":"Zürich","when":"tomorrow"}`,
+		"x=1 x=2":                         `{"x":2}`,
+	} {
+		pairs := strings.Fields(line)
+		for i := range pairs {
+			pairs[i] = strings.ReplaceAll(pairs[i], "~", " ")
+		}
+		if got, err := toolArguments(pairs); err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v; want %s", line, got, err, want)
+		}
+	}
+}
+
+func TestToolRun(t *testing.T) {
+	r := newRig(t)
+	got := make(chan []byte, 1)
+	calls := make(chan proto.ToolCall, 1)
+	reply := proto.ToolResult{OK: true, Result: "12 <degrees>"}
+	r.serve("toolrunner", bus.Tool(proto.ToolSpec{Name: "weather"}, func(_ context.Context, c proto.ToolCall, arguments []byte) proto.ToolResult {
+		got <- arguments
+		calls <- c
+		result := reply
+		result.Call = c.Call
+		return result
+	}), tools(proto.Tools{Tools: []proto.ToolSpec{{Name: "weather"}, {Name: "now"}}}))
+	if res := run(t, "tool", "run", "weather", "place=Rome", "id=12345678901234567890"); res.code != 0 || res.out != "12 <degrees>\n" || res.err != "" {
+		t.Errorf("%+v", res)
+	}
+	if a := string(<-got); a != `{"id":12345678901234567890,"place":"Rome"}` {
+		t.Errorf("arguments %s", a)
+	}
+	if c := <-calls; c.Call == "" || c.Asker == "" {
+		t.Errorf("call %+v", c)
+	}
+	res := run(t, "tool", "run", "--json", "weather")
+	res.want(t, 0)
+	if a := string(<-got); a != `{}` {
+		t.Errorf("arguments %s", a)
+	}
+	<-calls
+	if list := lines[proto.ToolResult](t, res.out); len(list) != 1 || !list[0].OK || list[0].Result != "12 <degrees>" {
+		t.Errorf("%+v", list)
+	}
+	for kind, code := range map[string]int{
+		proto.KindFailed: ExitFailed, proto.KindInvalidArguments: ExitInvalid, proto.KindNotAllowed: ExitDenied,
+		proto.KindTimeout: ExitTimeout, proto.KindCannotRun: ExitUnavailable, proto.KindCancelled: ExitFailed,
+	} {
+		reply = proto.ToolResult{Kind: kind, Result: "error: why"}
+		run(t, "tool", "run", "weather").want(t, code, "error: why\n")
+		<-got
+		<-calls
+	}
+	run(t, "tool", "run", "wether").want(t, ExitInvalid, `!tool run: no tool named "wether"`, "!hint: the tools are: now, weather")
+	run(t, "tool", "run", "no/name").want(t, ExitInvalid, `!"no/name" is no tool name`)
+}
+
+func TestToolRunNobody(t *testing.T) {
+	r := newRig(t)
+	run(t, "tool", "run", "now").want(t, ExitUnavailable, "!tool now: nobody answers", "!desktop-assistant status")
+	r.serve("toolrunner", tools(proto.Tools{Dir: "/home/you/tools"}))
+	run(t, "tool", "run", "now").want(t, ExitInvalid, `!no tool named "now": there are none in /home/you/tools`, "!desktop-assistant tool check")
+}
+
+// toolrunner can see that who asks lives, and hears when they do not want it
+// any more.
+func TestToolRunInterrupted(t *testing.T) {
+	r := newRig(t)
+	calls, release := make(chan proto.ToolCall, 1), make(chan struct{})
+	f := r.serve("toolrunner", bus.Tool(proto.ToolSpec{Name: "slow"}, func(_ context.Context, c proto.ToolCall, _ []byte) proto.ToolResult {
+		calls <- c
+		<-release
+		return proto.ToolResult{Call: c.Call, Kind: proto.KindCancelled, Result: "error: cancelled"}
+	}))
+	defer close(release)
+	cancelled := make(chan string, 1)
+	if _, err := f.ToolCancels(t.Context(), bus.Fail(16, func() {}), func(_ context.Context, call string) { cancelled <- call }); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j := started(t, "tool", "run", "slow")
+	c := receive(t, "the call", calls)
+	service, instance, ok := bus.SplitAsker(c.Asker)
+	if !ok || !f.Alive(t.Context(), service, instance) {
+		t.Errorf("asker %q does not answer", c.Asker)
+	}
+	j.interrupt()
+	if call := receive(t, "the cancel", cancelled); call != c.Call {
+		t.Errorf("cancelled %q", call)
+	}
+	j.wait().want(t, ExitInterrupted)
+}
+
+func TestToolList(t *testing.T) {
+	r := newRig(t)
+	list := proto.Tools{
+		Revision: 3, Dir: "/home/you/tools",
+		Tools:    []proto.ToolSpec{{Name: "now", Description: "The time.", Parameters: json.RawMessage(`{}`)}, {Name: "search", Description: "Facts.", Parameters: json.RawMessage(`{}`), External: true}},
+		Problems: []proto.Problem{{What: "/home/you/tools/x.toml:1:1: no command", Hint: "add one"}},
+	}
+	f := r.serve("toolrunner", tools(list))
+	run(t, "tool", "list").want(t, 0, "now              The time.  (not offered to an external chat server)\nsearch           Facts.\n! /home/you/tools/x.toml:1:1: no command\n  add one\n")
+	got := run(t, "tool", "list", "--json")
+	got.want(t, 0)
+	if back := lines[proto.Tools](t, got.out); len(back) != 1 || back[0].Revision != 3 || len(back[0].Tools) != 2 || len(back[0].Problems) != 1 {
+		t.Errorf("%+v", back)
+	}
+	f.stop()
+	r.serve("toolrunner", tools(proto.Tools{Dir: "/home/you/tools"}))
+	run(t, "tool", "list").want(t, 0, "no tools in /home/you/tools\n")
+}
