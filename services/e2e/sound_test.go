@@ -31,20 +31,16 @@ func likeness(t *testing.T, recording []int16, voice, text string) float64 {
 func find(t *testing.T, recording []int16, voice, text string) (like float64, at time.Duration) {
 	t.Helper()
 	fine := loud(espeak(t, voice, text))
-	want := audio.Resample(fine, soundtest.Rate, matchRate)
-	got := audio.Resample(recording, soundtest.Rate, matchRate)
-	best, where := 0.0, 0
-	for shift := 0; shift+len(want) <= len(got); shift++ {
-		if c := correlation(want, got[shift:]); c > best {
-			best, where = c, shift
-		}
-	}
+	_, where := lay(fine, recording)
 	// Then part by part, at the full rate: half a sample of the lower one is a
 	// good part of a sibilant's wave.
 	const window, slack = soundtest.Rate / 4, soundtest.Rate / 200
 	where = where * soundtest.Rate / matchRate
 	worst := 1.0
 	for start := len(fine) - window; start >= 0; start -= window / 2 { // from the end: that is where times differ
+		if soundtest.Peak(fine[start:start+window]) < loudFrom {
+			continue // a pause between two sentences is like nothing
+		}
 		part := 0.0
 		for shift := max(0, where+start-slack); shift <= where+start+slack && shift+window <= len(recording); shift++ {
 			part = max(part, correlation(fine[start:start+window], recording[shift:]))
@@ -52,6 +48,26 @@ func find(t *testing.T, recording []int16, voice, text string) (like float64, at
 		worst = min(worst, part)
 	}
 	return worst, audio.Duration(where, soundtest.Rate)
+}
+
+// overall says how well a recording holds a text where it fits best, taken as a
+// whole: a moment in which a busy machine lost the thread costs little.
+func overall(t *testing.T, recording []int16, voice, text string) float64 {
+	t.Helper()
+	best, _ := lay(loud(espeak(t, voice, text)), recording)
+	return best
+}
+
+// lay finds where a sound fits a recording best at the lower rate.
+func lay(sound, recording []int16) (best float64, where int) {
+	want := audio.Resample(sound, soundtest.Rate, matchRate)
+	got := audio.Resample(recording, soundtest.Rate, matchRate)
+	for shift := 0; shift+len(want) <= len(got); shift++ {
+		if c := correlation(want, got[shift:]); c > best {
+			best, where = c, shift
+		}
+	}
+	return best, where
 }
 
 // correlation is the normalised one of a with as much of b.
@@ -67,11 +83,14 @@ func correlation(a, b []int16) float64 {
 	return dot / math.Sqrt(ea*eb)
 }
 
+// loudFrom is the amplitude from which sound is speech and no pause.
+const loudFrom = 300
+
 // loud cuts the silence at both ends.
 func loud(samples []int16) []int16 {
 	first, last := len(samples), 0
 	for i, s := range samples {
-		if s > 300 || s < -300 {
+		if s >= loudFrom || s <= -loudFrom {
 			first, last = min(first, i), i
 		}
 	}

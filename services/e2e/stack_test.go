@@ -318,6 +318,18 @@ func inOrder(seen []string, want ...string) bool {
 // ending out of the closed set.
 func (s *stack) closedSet() {
 	s.t.Helper()
+	eventually(s.t, "every turn has ended", func() bool { // whoever else waited may have been told before us
+		open := map[string]bool{}
+		for _, seen := range s.watch.All() {
+			switch seen.Event.(type) {
+			case proto.TurnStarted:
+				open[seen.Turn] = true
+			case proto.TurnEnded:
+				delete(open, seen.Turn)
+			}
+		}
+		return len(open) == 0
+	})
 	starts, ends := map[string]int{}, map[string]int{}
 	for _, seen := range s.watch.All() {
 		switch e := seen.Event.(type) {
