@@ -24,7 +24,9 @@ run: packages-run build
 	bin/desktop-assistant run
 
 go:
-	@command -v go >/dev/null || { echo "go is missing: install Go 1.26.5 or newer" >&2; exit 1; }
+	@command -v go >/dev/null || { echo "go is missing: install Go 1.26.5 or newer, see https://go.dev/dl" >&2; exit 1; }
+	@v=$$(go version | sed 's/.* go1\.\([0-9]*\).*/\1/'); [ "$$v" -ge 21 ] || { \
+		echo "$$(go version) is too old: install Go 1.26.5 or newer, see https://go.dev/dl (from 1.21 on go fetches what it needs)" >&2; exit 1; }
 
 # Without its packages the assistant still answers in text, so run goes on.
 packages-run:

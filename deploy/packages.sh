@@ -29,7 +29,7 @@ needed() {
 	cat <<-'LIST'
 		gcc gcc gcc gcc the race detector of the tests
 		pulseaudio pulseaudio pulseaudio pulseaudio a private sound server for the tests
-		pactl pulseaudio-utils pulseaudio-utils libpulse the same
+		pactl pulseaudio-utils pulseaudio-utils libpulse its command line
 		flite flite flite flite voices that ask questions in the tests
 		sox sox sox sox sound files in the tests
 	LIST
@@ -52,14 +52,22 @@ echo "$missing" | while read -r deb fedora arch why; do echo "  $deb: $why"; don
 
 column() { echo "$missing" | cut -d' ' -f"$1" | grep -v '^-$' | tr '\n' ' ' | sed 's/ $//'; }
 
-if ! command -v apt-get >/dev/null 2>&1; then
-	if command -v dnf >/dev/null 2>&1; then
-		echo "Install what your distribution has: sudo dnf install $(column 2)"
-	elif command -v pacman >/dev/null 2>&1; then
-		echo "Install what your distribution has: sudo pacman -S $(column 3)"
+# elsewhere COLUMN COMMAND...: what to type where there is no apt-get.
+elsewhere() {
+	names=$(column "$1")
+	shift
+	if [ -n "$names" ]; then
+		echo "Install what your distribution has: $* $names"
 	else
-		echo "Install them with your package manager; the names above are Debian's."
+		echo "Your distribution has none of them; all else works without."
 	fi
+	exit 1
+}
+
+if ! command -v apt-get >/dev/null 2>&1; then
+	! command -v dnf >/dev/null 2>&1 || elsewhere 2 sudo dnf install
+	! command -v pacman >/dev/null 2>&1 || elsewhere 3 sudo pacman -S
+	echo "Install them with your package manager; the names above are Debian's."
 	exit 1
 fi
 
@@ -81,12 +89,10 @@ if [ "$(id -u)" != 0 ]; then
 		case $answer in '' | y* | Y*) ;; *) exit 1 ;; esac
 	fi
 fi
-# shellcheck disable=SC2086 # a list of names, and an empty word for root
+apt() { $as env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"; }
+# shellcheck disable=SC2086 # a list of names
 {
-	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get -qq -s install $debs >/dev/null 2>&1; }; then
-		$as apt-get -qq -o DPkg::Lock::Timeout=300 update
-	fi
-	$as apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $debs >/dev/null
+	apt-get -qq -s install $debs >/dev/null 2>&1 || apt update # a list that is too old names packages that are gone
+	apt install -y --no-install-recommends $debs >/dev/null
 }
 echo "Installed: $debs"
