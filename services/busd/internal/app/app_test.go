@@ -215,7 +215,7 @@ func TestRestart(t *testing.T) {
 	}
 	for next(t, "the bus to go", changes) {
 	}
-	r = start(t, dir, nil)
+	start(t, dir, nil)
 	if !next(t, "the bus to come", changes) {
 		t.Error("told twice that it went")
 	}
