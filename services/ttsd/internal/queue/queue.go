@@ -32,6 +32,11 @@ const (
 	// 4000 bytes lasts four minutes and 22 MB.
 	maxWaiting = 1000
 	maxText    = 4000
+	// maxTurns is how many turns may wait behind each other: notices and what is
+	// typed at a shell.
+	maxTurns = 32
+	// maxName bounds what is kept of a sentence beside its text.
+	maxName = 200
 )
 
 // An Effect is something to do: [Publish], [Make], [Silence], [Hold] or [Release].
@@ -146,6 +151,8 @@ func (q *Queue) Check(say proto.SpeechSay) (known bool, err error) {
 	switch {
 	case say.Turn == "":
 		return false, proto.Errorf(proto.CodeInvalid, op, "the turn is missing")
+	case max(len(say.Turn), len(say.Owner), len(say.Language)) > maxName:
+		return false, proto.Errorf(proto.CodeInvalid, op, "turn, owner and language have at most %d bytes", maxName)
 	case say.Index < 0:
 		return false, proto.Errorf(proto.CodeInvalid, op, "the index %d is negative", say.Index)
 	case len(say.Spoken) > maxText || len(say.Text) > maxText:
@@ -160,6 +167,9 @@ func (q *Queue) Check(say proto.SpeechSay) (known bool, err error) {
 	}
 	t := q.find(say.Turn)
 	if t == nil {
+		if say.Behind && len(q.turns) >= maxTurns {
+			return false, proto.Errorf(proto.CodeBusy, op, "%d turns wait already", maxTurns).WithHint("silence them: desktop-assistant stop")
+		}
 		return false, nil
 	}
 	if slices.ContainsFunc(t.list, func(s *sentence) bool { return s.say.Index == say.Index }) {
@@ -297,6 +307,8 @@ func (q *Queue) End(now time.Time, end proto.SpeechEnd) error {
 	switch {
 	case end.Turn == "":
 		return proto.Errorf(proto.CodeInvalid, end.Verb(), "the turn is missing")
+	case len(end.Turn) > maxName:
+		return proto.Errorf(proto.CodeInvalid, end.Verb(), "the turn has more than %d bytes", maxName)
 	case end.Count < 0:
 		return proto.Errorf(proto.CodeInvalid, end.Verb(), "the count %d is negative", end.Count)
 	}
@@ -326,7 +338,7 @@ func (q *Queue) Stop(now time.Time, id string) []string {
 			q.drop(t, proto.StopAsked, nil)
 		}
 	}
-	if id != "" && len(stopped) == 0 && q.pastIndex(id) < 0 {
+	if id != "" && len(id) <= maxName && len(stopped) == 0 && q.pastIndex(id) < 0 {
 		q.remember(past{id, true, -1})
 	}
 	slices.Reverse(stopped)

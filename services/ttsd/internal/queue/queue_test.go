@@ -420,6 +420,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What one sender can make us keep has an end.
+func TestBounds(t *testing.T) {
+	s := play(t)
+	for i := range maxTurns {
+		s.say(fmt.Sprintf("t%d+", i), 0)
+	}
+	behind := proto.SpeechSay{Turn: "late", Spoken: "x", Behind: true}
+	if _, err := s.q.Check(behind); !errors.Is(err, &proto.Error{Code: proto.CodeBusy}) {
+		t.Errorf("one turn more gives %v", err)
+	}
+	s.say("t0+", 1)
+	s.say("answer", 0) // it supersedes instead of waiting
+	long := strings.Repeat("x", maxName+1)
+	for _, cmd := range []proto.SpeechSay{{Turn: long}, {Turn: "a", Owner: long}, {Turn: "a", Language: long}} {
+		if _, err := s.q.Check(cmd); !errors.Is(err, &proto.Error{Code: proto.CodeInvalid}) {
+			t.Errorf("a long name gives %v", err)
+		}
+	}
+	if err := s.q.End(s.now, proto.SpeechEnd{Turn: long}); !errors.Is(err, &proto.Error{Code: proto.CodeInvalid}) {
+		t.Errorf("a long name gives %v", err)
+	}
+	s.q.Stop(s.now, long)
+	if s.q.pastIndex(long) >= 0 {
+		t.Error("a long name is remembered")
+	}
+}
+
 func TestHeardOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -218,7 +218,7 @@ func literal(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, " "))
-	return strings.ReplaceAll(text, "[[", "[ [") + "\n"
+	return strings.ReplaceAll(text, "[", "[ ") + "\n" // each, or three of them would leave a pair
 }
 
 // read hands on the sound as it comes. Nothing at all is the sound of a text that
