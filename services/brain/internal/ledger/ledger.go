@@ -26,6 +26,11 @@ const (
 	maxQuestion  = 32 << 10
 	inboxSize    = 1024
 	requestLimit = time.Second
+	// maxListening is how many utterances of one device may wait for their
+	// words. micd records one at a time, and a few may be at sttd.
+	maxListening = 8
+	// maxTurns is how many turns run at once; each conversation has one.
+	maxTurns = 64
 )
 
 // Speech is what the ledger itself asks of ttsd.
@@ -46,6 +51,7 @@ type Ledger struct {
 	stopped chan struct{}
 	running atomic.Int32
 	work    sync.WaitGroup // requests and notices under way
+	spoken  notices
 
 	// Only Run's goroutine touches these.
 	turns map[string]*entry
@@ -163,10 +169,29 @@ func (l *Ledger) heard(ctx context.Context, dev, id string, ev proto.UtteranceSt
 	if ev.Trigger == proto.TriggerKey || ev.Trigger == proto.TriggerSwitch {
 		l.giveWay(dev, current, "")
 	}
+	l.thin(dev)
 	l.begin(ctx, turn.Spec{
 		ID: id, Session: current, Device: dev, Origin: proto.OriginVoice, Stream: ev.Stream,
 		Trigger: ev.Trigger, Speak: true, Language: l.sessions.Language(current),
 	})
+}
+
+// thin makes room for one more utterance of a device: of too many at once none
+// but the newest can be meant.
+func (l *Ledger) thin(dev string) {
+	var waiting []*entry
+	for _, e := range l.turns {
+		if e.Device == dev && !e.asked {
+			waiting = append(waiting, e)
+		}
+	}
+	if len(waiting) < maxListening {
+		return
+	}
+	l.log.Warn("too many utterances at once", "device", dev, "waiting", len(waiting))
+	for _, e := range waiting {
+		e.Interrupt(proto.EndSuperseded)
+	}
 }
 
 func (l *Ledger) begin(ctx context.Context, spec turn.Spec) *entry {
@@ -185,6 +210,10 @@ func (l *Ledger) transcript(_ context.Context, id string, ev proto.STTFinal) {
 	text := strings.TrimSpace(ev.Text)
 	if text == "" {
 		e.Event(ev)
+		return
+	}
+	if len(text) > maxQuestion { // nobody spoke that long
+		e.Event(proto.STTFailed{Error: *proto.Errorf(proto.CodeInvalid, "listen", "the transcript has %d bytes, over %d", len(text), maxQuestion), Engine: ev.Engine})
 		return
 	}
 	e.asked = true
@@ -251,6 +280,10 @@ func (l *Ledger) ask(ctx context.Context, dev string, cmd proto.TurnAsk, text st
 	}
 	if l.known[id] {
 		return proto.TurnTicket{}, proto.Errorf(proto.CodeBusy, "turn.ask", "turn %q exists already", id)
+	}
+	if len(l.turns) >= maxTurns {
+		return proto.TurnTicket{}, proto.Errorf(proto.CodeBusy, "turn.ask", "%d turns run already", len(l.turns)).
+			WithHint("end them: desktop-assistant stop")
 	}
 	if conversation == "" {
 		conversation = l.sessions.Current(dev)

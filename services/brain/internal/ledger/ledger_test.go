@@ -288,6 +288,69 @@ func TestAskRefuses(t *testing.T) {
 	})
 }
 
+// A flood of utterances costs a few turns, not one each for as long as it may
+// take to say something.
+func TestUtterancesWithoutEnd(t *testing.T) {
+	in(t, func(d *desk) {
+		d.speaking("a")
+		for i := range 1000 {
+			d.hear(fmt.Sprintf("v%d", i), proto.TriggerVoice)
+		}
+		synctest.Wait()
+		if n := d.Running(); n > maxListening+1 {
+			t.Errorf("%d turns run", n)
+		}
+		d.want("v0 ended superseded")
+		d.wantNot("a ended superseded")
+		d.wantNot("v999 ended superseded")
+		d.tell("v999", proto.STTFinal{Text: "hello"})
+		d.want("v999 asked hello in en")
+	})
+}
+
+func TestTranscriptOfAnyLength(t *testing.T) {
+	in(t, func(d *desk) {
+		d.hear("v", proto.TriggerKey)
+		d.tell("v", proto.STTFinal{Text: strings.Repeat("x", maxQuestion+1)})
+		if got := d.said(); len(got) != 1 {
+			t.Errorf("said %q", got)
+		}
+	})
+}
+
+func TestAskTooOften(t *testing.T) {
+	in(t, func(d *desk) {
+		for range maxTurns {
+			d.ask(proto.TurnAsk{Text: "x", Session: d.store.Begin("local").ID})
+		}
+		if _, err := d.Ask(d.t.Context(), "local", proto.TurnAsk{Text: "x"}); !errors.Is(err, &proto.Error{Code: proto.CodeBusy}) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What ends many turns at once is said once, and again when it happens again.
+func TestOneNoticeForManyTurns(t *testing.T) {
+	in(t, func(d *desk) {
+		lose := func(want int) {
+			t.Helper()
+			for range 3 {
+				d.ask(proto.TurnAsk{Text: "x", Speak: true, Session: d.store.Begin("local").ID})
+			}
+			d.mu.Lock()
+			d.speech = nil
+			d.mu.Unlock()
+			d.BusLost()
+			if got := d.said(); len(got) != want {
+				t.Errorf("said %q", got)
+			}
+		}
+		lose(1)
+		time.Sleep(noticeGap)
+		lose(1)
+	})
+}
+
 func TestInterrupt(t *testing.T) {
 	in(t, func(d *desk) {
 		d.speaking("a")
