@@ -130,9 +130,19 @@ func (t *Conversation) state(daemon string, problems []proto.Problem) {
 	t.mu.Lock()
 	old := t.problems[daemon]
 	t.problems[daemon] = problems
+	hinted := map[string]bool{"": true} // by the others: one missing sound server is two daemons' problem
+	for other, list := range t.problems {
+		for _, p := range list {
+			hinted[p.Hint] = hinted[p.Hint] || other != daemon
+		}
+	}
 	t.mu.Unlock()
 	for _, p := range problems {
-		if !slices.Contains(old, p) {
+		switch {
+		case slices.Contains(old, p):
+		case hinted[p.Hint]:
+			t.Problem(daemon+": "+p.What, "")
+		default:
 			t.Problem(daemon+": "+p.What, p.Hint)
 		}
 	}
