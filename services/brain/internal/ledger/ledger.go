@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/brain/internal/session"
 	"example.org/desktop-assistant/services/brain/internal/turn"
@@ -188,7 +189,7 @@ func (l *Ledger) thin(dev string) {
 	if len(waiting) < maxListening {
 		return
 	}
-	l.log.Warn("too many utterances at once", "device", dev, "waiting", len(waiting))
+	l.log.Debug("too many utterances at once", "device", dev, "waiting", len(waiting))
 	for _, e := range waiting {
 		e.Interrupt(proto.EndSuperseded)
 	}
@@ -207,7 +208,7 @@ func (l *Ledger) transcript(_ context.Context, id string, ev proto.STTFinal) {
 	if e == nil || e.asked {
 		return
 	}
-	text := strings.TrimSpace(ev.Text)
+	text := strings.TrimSpace(speech.Plain(ev.Text))
 	if text == "" {
 		e.Event(ev)
 		return
@@ -255,7 +256,7 @@ func (l *Ledger) giveWay(dev, session, newer string) (before []*turn.Turn) {
 
 // Ask begins a typed turn.
 func (l *Ledger) Ask(ctx context.Context, dev string, cmd proto.TurnAsk) (ticket proto.TurnTicket, err error) {
-	text := strings.TrimSpace(strings.ToValidUTF8(cmd.Text, "\uFFFD"))
+	text := strings.TrimSpace(speech.Plain(strings.ToValidUTF8(cmd.Text, "\uFFFD")))
 	switch {
 	case text == "":
 		return ticket, proto.Errorf(proto.CodeInvalid, "turn.ask", "the question is empty").WithHint("type a question")

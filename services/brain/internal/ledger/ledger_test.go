@@ -271,7 +271,7 @@ func TestAskRefuses(t *testing.T) {
 	in(t, func(d *desk) {
 		d.speaking("a")
 		for code, cmd := range map[proto.Code]proto.TurnAsk{
-			proto.CodeInvalid:  {Text: " \n"},
+			proto.CodeInvalid:  {Text: " \n\x00\x1b"},
 			proto.CodeBusy:     {Text: "x", Turn: "a"},
 			proto.CodeNotFound: {Text: "x", Session: "nope"},
 		} {

@@ -20,6 +20,11 @@ import (
 // says that one is on its way.
 const momentAfter = 4 * time.Second
 
+// maxAnswer is how much of an answer is said and shown, in bytes: over an hour
+// of speech, which only a model that repeats itself gets to. What turn.ended
+// tells of it has to fit the bus.
+const maxAnswer = 64 << 10
+
 // lastNote goes to the model with the last tool result when no more tools are
 // offered. It names no tool, and it is no message of its own: templates refuse
 // a late system message, and an assistant one would be continued.
@@ -108,10 +113,26 @@ func (r *run) wrote(ctx context.Context, n int, text string) {
 	r.written = true
 	stop(r.moment)
 	note(&r.clock.token)
+	text = speech.Plain(text)
+	if room := maxAnswer - r.length; len(text) > room {
+		text = strings.ToValidUTF8(text[:room], "") // the cut may have parted a rune
+		defer r.cutOff(ctx)
+	}
+	r.length += len(text)
 	r.publish(proto.TurnDelta{Text: text})
 	for _, s := range r.splitter.Push(text) {
 		r.sentence(ctx, s)
 	}
+}
+
+// cutOff ends an answer that is too long.
+func (r *run) cutOff(ctx context.Context) {
+	r.log.Warn("the answer is too long, its rest is dropped", "limit", maxAnswer)
+	r.halt()
+	for _, s := range r.splitter.Flush() {
+		r.sentence(ctx, s)
+	}
+	r.complete(ctx)
 }
 
 // replied takes the end of a request.

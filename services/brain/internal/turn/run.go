@@ -42,6 +42,7 @@ type run struct {
 	attempt  int             // counts requests, so that a stale reply is known
 	stopChat func()          // ends the request under way
 	written  bool            // this request gave text
+	length   int             // bytes of all requests' text
 	before   int             // lines there were before it
 	retried  map[string]bool // retries are meant once
 	loading  *time.Timer     // until when a loading server is waited for

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/brain/internal/model"
@@ -53,6 +54,36 @@ func TestShownAnswer(t *testing.T) {
 			t.Errorf("heard %q, said %v", end.Heard, w.mouth.said)
 		}
 	})
+}
+
+// What the model writes is text, not orders to a terminal.
+func TestAnswerIsPlain(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{says("\x1b[1mHello\x00", " there.\u202e")}
+		w.ask("hello")
+		w.want("say0([1mHello there.) spoken")
+	})
+}
+
+// A model that goes on for ever is cut off, and the turn still ends with all that
+// was heard.
+func TestAnswerWithoutEnd(t *testing.T) {
+	for name, pieces := range map[string][]string{
+		"one piece": {strings.Repeat("x", 8<<20)},
+		"sentences": slices.Repeat([]string{"One more for you. "}, maxAnswer/10),
+		"runes":     slices.Repeat([]string{"éèêë"}, maxAnswer/6),
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.spec.Speak = false
+				w.model.scripts = []script{says(pieces...)}
+				end := w.ask("hello")
+				if end.End != proto.EndSilent || len(end.Heard) < maxAnswer*9/10 || len(end.Heard) > maxAnswer*11/10 || !utf8.ValidString(end.Heard) {
+					t.Errorf("end %s, %d bytes", end.End, len(end.Heard))
+				}
+			})
+		})
+	}
 }
 
 func TestTextWithoutSoundGoesWithTheNext(t *testing.T) {
