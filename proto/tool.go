@@ -5,6 +5,7 @@ package proto
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -62,7 +63,7 @@ type ToolCall struct {
 	Timeout time.Duration // 0 = the tool's own; counted from the tool's start
 	Route   string        // local or external, fixed by brain at turn.started
 	Limit   int           // built-in tool calls that the turn may make; 0 = toolrunner's own
-	Asker   string        // id of the service instance that asks; pinged while the tool runs
+	Asker   string        // "service/instance" that asks; pinged while the tool runs
 }
 
 // EncodeToolCall gives the headers of a call.
@@ -95,8 +96,13 @@ func DecodeToolCall(h map[string][]string) (ToolCall, error) {
 		Call: first(h[HeaderCall]), Turn: first(h[HeaderTurn]), Session: first(h[HeaderSession]),
 		Device: first(h[HeaderDevice]), Route: first(h[HeaderRoute]), Asker: first(h[HeaderAsker]),
 	}
-	if c.Call != "" && !ValidToken(c.Call) {
-		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %q is not a token", HeaderCall, c.Call)
+	for _, key := range []string{HeaderCall, HeaderTurn, HeaderSession, HeaderDevice} {
+		if s := first(h[key]); s != "" && !ValidToken(s) {
+			return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %.80q is not a token", key, s)
+		}
+	}
+	if service, instance, ok := strings.Cut(c.Asker, "/"); c.Asker != "" && (!ok || !ValidToken(service) || !ValidToken(instance)) {
+		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %.80q is not service/instance", HeaderAsker, c.Asker)
 	}
 	if c.Route != "" && c.Route != "local" && c.Route != "external" {
 		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %q is neither local nor external", HeaderRoute, c.Route)

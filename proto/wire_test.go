@@ -244,7 +244,8 @@ func TestToolCall(t *testing.T) {
 	if back, err := DecodeToolCall(nil); err != nil || back != (ToolCall{}) {
 		t.Errorf("a plain call came as %+v, %v", back, err)
 	}
-	for key, value := range map[string]string{HeaderCall: "a.b", HeaderTimeout: "soon", HeaderLimit: "-1", HeaderRoute: "moon"} {
+	for key, value := range map[string]string{HeaderCall: "a.b", HeaderTimeout: "soon", HeaderLimit: "-1", HeaderRoute: "moon",
+		HeaderTurn: "a b", HeaderSession: strings.Repeat("s", 65), HeaderDevice: "*", HeaderAsker: ">/x"} {
 		if _, err := DecodeToolCall(map[string][]string{key: {value}}); !errors.Is(err, &Error{Code: CodeInvalid}) {
 			t.Errorf("%s: %s came through: %v", key, value, err)
 		}
