@@ -23,6 +23,9 @@ const (
 	askerEvery  = 1500 * time.Millisecond // how often the asker of a running call is pinged
 	askerAnswer = 500 * time.Millisecond  // how long it may take to answer
 	closeLimit  = 2 * time.Second         // for processes that do not die when killed
+	// maxCalls is how many calls may run or wait; each may hold a message's
+	// worth of arguments.
+	maxCalls = 64
 )
 
 // App is the daemon. Dir and Run are its seams: change them between New and

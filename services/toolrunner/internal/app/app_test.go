@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +84,27 @@ func TestCall(t *testing.T) {
 	if !errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
 		t.Errorf("an unknown tool gave %v", err)
 	}
+}
+
+func TestTooManyCalls(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	start(t, b, map[string]string{"long.toml": long})
+	c := b.Connect("brain")
+	var calls sync.WaitGroup
+	for i := range maxCalls {
+		calls.Go(func() { call(t, c, "long", proto.ToolCall{Call: fmt.Sprint("c", i)}, `{}`) })
+		bustest.Expect[proto.ToolCalled](w, nil)
+	}
+	if r := call(t, c, "long", proto.ToolCall{Call: "more"}, `{}`); r.OK || r.Kind != proto.KindUnavailable {
+		t.Errorf("got %+v", r)
+	}
+	for i := range maxCalls {
+		if err := c.CancelTool(fmt.Sprint("c", i)); err != nil {
+			t.Error(err)
+		}
+	}
+	calls.Wait()
 }
 
 func TestCancel(t *testing.T) {

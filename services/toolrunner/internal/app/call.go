@@ -38,8 +38,8 @@ func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments
 func (a *App) bounded(ctx context.Context, name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !a.calls.add(c.Call, cancel) {
-		return proto.ToolResult{Kind: proto.KindInvalidArguments, Result: "error: a call with this id runs already"}
+	if refused := a.calls.add(c.Call, cancel); refused != nil {
+		return *refused
 	}
 	defer a.calls.remove(c.Call)
 	var watching sync.WaitGroup
@@ -100,17 +100,21 @@ type calls struct {
 	list map[string]func()
 }
 
-func (c *calls) add(call string, cancel func()) bool {
+// add gives nil, or the result of a call that cannot be taken.
+func (c *calls) add(call string, cancel func()) *proto.ToolResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.list == nil {
 		c.list = map[string]func(){}
 	}
 	if _, taken := c.list[call]; taken {
-		return false
+		return &proto.ToolResult{Kind: proto.KindInvalidArguments, Result: "error: a call with this id runs already"}
+	}
+	if len(c.list) >= maxCalls {
+		return &proto.ToolResult{Kind: proto.KindUnavailable, Result: "error: too many tools run at once"}
 	}
 	c.list[call] = cancel
-	return true
+	return nil
 }
 
 func (c *calls) remove(call string) {
