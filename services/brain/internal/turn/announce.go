@@ -31,13 +31,13 @@ func (r *run) startAnnouncing(ctx context.Context) {
 // of the question. It is queued like a sentence, so that the answer does not
 // cut it.
 func (r *run) announceTool(ctx context.Context) {
-	if r.announced || !r.answering() || r.batch == nil {
+	if r.announced || !r.answering() {
 		return
 	}
 	lang, _, _ := strings.Cut(r.language, "-")
-	for _, c := range r.batch.calls {
-		phrases := c.spec.Announce[lang]
-		if !c.running() || len(phrases) == 0 {
+	for _, c := range r.running() {
+		phrases := c.Spec.Announce[lang]
+		if len(phrases) == 0 {
 			continue
 		}
 		text := r.env.Phrase(phrases)

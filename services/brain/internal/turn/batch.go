@@ -4,144 +4,52 @@ package turn
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"time"
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/batch"
+	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
-	"example.org/desktop-assistant/services/brain/internal/stream"
 )
 
 // callGrace is added to a tool's own timeout for the wait for its result: the
 // call may queue behind others. toolrunner's death is noticed long before.
 const callGrace = 30 * time.Second
 
-// resultGone is what the model gets for a call whose toolrunner went away.
-const resultGone = "error: the tool runner is gone"
-
-// batch is the calls of one round.
-type batch struct {
-	calls []*call
-}
-
-// call is one tool call. It is pending, then running, then done.
-type call struct {
-	model.Call
-	wire        string // its id on the bus, unique where the model's may not be
-	spec        proto.ToolSpec
-	start       time.Time
-	cancel      func()
-	done        bool
-	unconfirmed bool
-	result      proto.ToolResult
-}
-
-func (c *call) running() bool { return c.cancel != nil && !c.done }
-
-// startBatch runs calls, in the order given.
-func (r *run) startBatch(ctx context.Context, calls []model.Call) {
-	r.batch = &batch{}
-	for _, m := range calls {
-		c := &call{Call: m, wire: rand.Text()}
-		r.batch.calls = append(r.batch.calls, c)
-		if refusal, kind := r.refuse(c); refusal != "" {
-			r.refused(c, kind, refusal)
+// startBatch runs calls of tools that are offered. Of those that must not run
+// toolrunner knows nothing, so that their events come from here.
+func (r *run) startBatch(ctx context.Context, offer catalog.Offer, calls []model.Call) {
+	r.batch = batch.New(offer, calls)
+	for _, c := range r.batch.Calls() {
+		if c.Done() {
+			r.publish(c.Called())
+			r.publish(c.Finished())
 		}
 	}
 	r.pump(ctx)
 }
 
-// refuse says why a call must not run, "" when it may.
-func (r *run) refuse(c *call) (text, kind string) {
-	var names []string
-	for _, s := range r.shown.Specs {
-		names = append(names, s.Name)
-	}
-	from := r.shown
-	if r.local != nil {
-		from = r.offer
-	}
-	spec, known := from.Find(c.Name)
-	if !known && c.Problem == "" {
-		c.Problem = stream.ProblemTool
-	}
-	c.spec = spec
-	switch {
-	case !known:
-		return c.Refusal(names), proto.KindUnknownTool
-	case c.Problem != "":
-		return c.Refusal(names), proto.KindInvalidArguments
-	case spec.Confirm == "voice":
-		c.unconfirmed = true
-		return "error: " + c.Name + " needs a confirmation by voice, which cannot be asked for yet", proto.KindNotAllowed
-	}
-	return "", ""
-}
-
-// refused answers a call that never runs. toolrunner does not see it, so that
-// its events come from here.
-func (r *run) refused(c *call, kind, text string) {
-	c.done = true
-	c.result = proto.ToolResult{Call: c.wire, Kind: kind, Result: text}
-	r.publish(proto.ToolCalled{Call: c.wire, Name: c.Name, Arguments: written(c.Call)})
-	r.publish(proto.ToolFinished{ToolResult: c.result, Name: c.Name})
-}
-
-// written gives the arguments as the model wrote them: as JSON where they are.
-func written(c model.Call) json.RawMessage {
-	if c.Raw == "" || json.Valid([]byte(c.Raw)) && c.Raw[0] == '{' {
-		return c.Arguments
-	}
-	text, err := json.Marshal(c.Raw)
-	if err != nil { // a string always encodes
-		return c.Arguments
-	}
-	return text
-}
-
-// pump starts what may start: calls start in their order, and one whose tool
-// runs already waits unless that tool may run several times at once.
+// pump begins what may begin, and ends the batch when all is done.
 func (r *run) pump(ctx context.Context) {
-	waiting := false
-	for _, c := range r.batch.calls {
-		switch {
-		case c.done:
-		case c.running():
-			waiting = true
-		case r.blocked(c):
-			return
-		default:
-			waiting = true
-			r.startCall(ctx, c)
-		}
+	for c := r.batch.Next(); c != nil; c = r.batch.Next() {
+		r.startCall(ctx, c)
 	}
-	if !waiting {
+	if r.batch.Over() {
 		r.batchDone(ctx)
 	}
 }
 
-func (r *run) blocked(c *call) bool {
-	for _, other := range r.batch.calls {
-		if other.running() && other.Name == c.Name && !c.spec.Parallel {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *run) startCall(ctx context.Context, c *call) {
-	c.start = time.Now()
-	timeout := time.Duration(c.spec.TimeoutMS)*time.Millisecond + callGrace
+func (r *run) startCall(ctx context.Context, c *batch.Call) {
+	timeout := time.Duration(c.Spec.TimeoutMS)*time.Millisecond + callGrace
 	callCtx, cancel := context.WithTimeout(ctx, timeout)
-	c.cancel = cancel
+	c.Begin(time.Now(), cancel)
 	route := r.env.Settings.Route
 	if r.local != nil { // the result goes to the user alone
 		route = config.RouteLocal
 	}
 	about := proto.ToolCall{
-		Call: c.wire, Turn: r.ID, Session: r.Session, Device: r.Device, Route: route,
+		Call: c.BusID, Turn: r.ID, Session: r.Session, Device: r.Device, Route: route,
 		Limit: r.env.Settings.CallLimit, Asker: r.env.Asker,
 	}
 	r.startAnnouncing(ctx)
@@ -153,35 +61,33 @@ func (r *run) startCall(ctx context.Context, c *call) {
 }
 
 // called takes the result of a call.
-func (r *run) called(ctx context.Context, c *call, res proto.ToolResult, err error) {
-	if c.done {
+func (r *run) called(ctx context.Context, c *batch.Call, res proto.ToolResult, err error) {
+	switch {
+	case c.Done():
 		return
+	case err == nil:
+		r.endCall(c, res)
+	default:
+		r.callFailed(c, proto.AsError("tool "+c.Name, err))
 	}
-	if err == nil {
-		r.finishCall(c, res)
-		r.next(ctx)
-		return
-	}
-	e := proto.AsError("tool "+c.Name, err)
-	res = proto.ToolResult{Call: c.wire, Kind: proto.KindCannotRun, Result: "error: " + e.Text, TookMS: time.Since(c.start).Milliseconds()}
-	switch e.Code {
-	case proto.CodeUnavailable:
-		r.publish(proto.ToolCalled{Call: c.wire, Name: c.Name, Arguments: written(c.Call)})
-		res.Kind, res.Result = proto.KindUnavailable, resultGone
-	case proto.CodeDisconnected:
-		res.Kind, res.Result = proto.KindUnavailable, resultGone
-	case proto.CodeTimeout:
-		res.Kind, res.Result = proto.KindTimeout, "error: timed out"
-		r.cancelTool(c)
-	}
-	r.publish(proto.ToolFinished{ToolResult: res, Name: c.Name})
-	r.finishCall(c, res)
 	r.next(ctx)
 }
 
-func (r *run) finishCall(c *call, res proto.ToolResult) {
-	c.done, c.result = true, res
-	r.clock.tools = append(r.clock.tools, toolTime{c.Name, c.start, time.Now()})
+// callFailed ends a call of which toolrunner tells nothing more.
+func (r *run) callFailed(c *batch.Call, err *proto.Error) {
+	switch err.Code {
+	case proto.CodeUnavailable: // it never came to toolrunner
+		r.publish(c.Called())
+	case proto.CodeTimeout:
+		r.cancelTool(c)
+	}
+	r.endCall(c, c.Failed(time.Now(), err))
+	r.publish(c.Finished())
+}
+
+func (r *run) endCall(c *batch.Call, res proto.ToolResult) {
+	c.End(res)
+	r.clock.tools = append(r.clock.tools, toolTime{c.Name, c.Start, time.Now()})
 }
 
 // next goes on with the batch unless the turn is over.
@@ -193,7 +99,7 @@ func (r *run) next(ctx context.Context) {
 
 // batchDone hands the results over, in the order of the calls.
 func (r *run) batchDone(ctx context.Context) {
-	calls := r.batch.calls
+	calls := r.batch.Calls()
 	r.batch = nil
 	stop(r.announcing)
 	r.announcing = nil
@@ -201,50 +107,42 @@ func (r *run) batchDone(ctx context.Context) {
 		r.intentDone(ctx, calls[0])
 		return
 	}
-	for i, c := range calls {
-		text := c.result.Result
-		if i == len(calls)-1 && r.round+1 >= r.env.Settings.Rounds {
-			text += lastNote
-		}
-		r.messages = append(r.messages, model.Message{Role: model.RoleTool, Content: text, CallID: c.ID})
+	var results []string
+	for _, c := range calls {
+		results = append(results, c.Result.Result)
 	}
-	r.round++
+	r.prompt.Results(results)
 	r.chat(ctx)
 }
 
 // toolsLost ends the calls that a vanished toolrunner was running.
 func (r *run) toolsLost(ctx context.Context) {
-	if r.batch == nil {
-		return
-	}
-	for _, c := range r.batch.calls {
-		if !c.running() {
-			continue
-		}
-		c.cancel()
-		res := proto.ToolResult{Call: c.wire, Kind: proto.KindUnavailable, Result: resultGone, TookMS: time.Since(c.start).Milliseconds()}
-		r.publish(proto.ToolFinished{ToolResult: res, Name: c.Name})
-		r.finishCall(c, res)
+	for _, c := range r.running() {
+		c.Cancel()
+		r.callFailed(c, proto.Errorf(proto.CodeDisconnected, "tool "+c.Name, "toolrunner is gone"))
 	}
 	r.next(ctx)
 }
 
 // cancelCalls ends the calls that run; toolrunner tells how they ended.
 func (r *run) cancelCalls() {
-	if r.batch == nil {
-		return
-	}
-	for _, c := range r.batch.calls {
-		if c.running() {
-			r.cancelTool(c)
-			c.cancel()
-			r.finishCall(c, proto.ToolResult{Call: c.wire, Kind: proto.KindCancelled})
-		}
+	for _, c := range r.running() {
+		r.cancelTool(c)
+		c.Cancel()
+		r.endCall(c, proto.ToolResult{Call: c.BusID, Kind: proto.KindCancelled})
 	}
 }
 
-func (r *run) cancelTool(c *call) {
-	if err := r.env.Tools.Cancel(c.wire); err != nil {
-		r.log.Debug("cancel tool", "call", c.wire, "error", err)
+// running are the calls that run now.
+func (r *run) running() []*batch.Call {
+	if r.batch == nil {
+		return nil
+	}
+	return r.batch.Running()
+}
+
+func (r *run) cancelTool(c *batch.Call) {
+	if err := r.env.Tools.Cancel(c.BusID); err != nil {
+		r.log.Debug("cancel tool", "call", c.BusID, "error", err)
 	}
 }

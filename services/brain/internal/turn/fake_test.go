@@ -235,13 +235,12 @@ type script = func(ctx context.Context, emit func(string)) (model.Reply, error)
 // says writes the pieces, 50 ms apart.
 func says(pieces ...string) script {
 	return func(ctx context.Context, emit func(string)) (model.Reply, error) {
-		for i, p := range pieces {
+		for _, p := range pieces {
 			select {
 			case <-ctx.Done():
 				return model.Reply{}, &model.Error{Kind: model.KindCancelled, Text: "cancelled"}
 			case <-time.After(50 * time.Millisecond):
 			}
-			_ = i
 			emit(p)
 		}
 		return model.Reply{Text: strings.Join(pieces, ""), Finish: "stop"}, nil

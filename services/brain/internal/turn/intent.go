@@ -9,6 +9,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/batch"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
 	"example.org/desktop-assistant/services/brain/internal/voice"
@@ -45,13 +46,13 @@ func (r *run) matchIntent(ctx context.Context) bool {
 	}
 	r.local = &in
 	r.private = r.env.Settings.Route == config.RouteExternal && !in.Tool.External
-	r.startBatch(ctx, []model.Call{{ID: rand.Text(), Name: in.Tool.Name, Arguments: in.Arguments}})
+	r.startBatch(ctx, r.offer, []model.Call{{ID: rand.Text(), Name: in.Tool.Name, Arguments: in.Arguments}})
 	return true
 }
 
 // intentDone says what the tool of a local intent gave.
-func (r *run) intentDone(ctx context.Context, c *call) {
-	res := c.result
+func (r *run) intentDone(ctx context.Context, c *batch.Call) {
+	res := c.Result
 	if !res.OK {
 		r.intentFailed(ctx, res, c)
 		return
@@ -69,7 +70,7 @@ func (r *run) intentDone(ctx context.Context, c *call) {
 	r.complete(ctx)
 }
 
-func (r *run) intentFailed(ctx context.Context, res proto.ToolResult, c *call) {
+func (r *run) intentFailed(ctx context.Context, res proto.ToolResult, c *batch.Call) {
 	reason := strings.TrimSuffix(strings.TrimPrefix(res.Result, "error: "), ".")
 	err := proto.Errorf(res.Code(), "tool "+c.Name, "%s", reason)
 	switch {
@@ -77,7 +78,7 @@ func (r *run) intentFailed(ctx context.Context, res proto.ToolResult, c *call) {
 		r.fail(ctx, phrase.ToolGone, err.WithHint("see what runs: desktop-assistant status"))
 	case res.Kind == proto.KindTimeout:
 		r.fail(ctx, phrase.ToolLate, err)
-	case c.unconfirmed:
+	case c.Unconfirmed:
 		r.fail(ctx, phrase.Unconfirmed, err)
 	default:
 		r.fail(ctx, phrase.ToolFailed, err, "reason", reason)

@@ -12,9 +12,10 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/batch"
 	"example.org/desktop-assistant/services/brain/internal/catalog"
-	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
+	"example.org/desktop-assistant/services/brain/internal/prompt"
 	"example.org/desktop-assistant/services/brain/internal/session"
 	"example.org/desktop-assistant/services/brain/internal/voice"
 )
@@ -36,21 +37,19 @@ type run struct {
 	// The answer.
 	offer    catalog.Offer // all tools
 	shown    catalog.Offer // those the model may see
-	messages []model.Message
-	past     int // messages of history among them
-	round    int
-	attempt  int             // counts requests, so that a stale reply is known
-	stopChat func()          // ends the request under way
-	written  bool            // this request gave text
-	length   int             // bytes of all requests' text
-	before   int             // lines there were before it
-	retried  map[string]bool // retries are meant once
-	loading  *time.Timer     // until when a loading server is waited for
+	prompt   *prompt.Prompt
+	attempt  int         // counts requests, so that a stale reply is known
+	stopChat func()      // ends the request under way
+	written  bool        // this request gave text
+	length   int         // bytes of all requests' text
+	before   int         // lines there were before it
+	again    bool        // a request was made twice because it gave nothing
+	loading  *time.Timer // until when a loading server is waited for
 	splitter *speech.Splitter
-	prior    string // language of the last sentence
-	batch    *batch // calls of this round
-	local    *catalog.Intent
-	private  bool // the answer must not reach an external server later
+	prior    string          // language of the last sentence
+	batch    *batch.Batch    // calls of this round, nil when none run
+	local    *catalog.Intent // what they are for, nil when the model asked for them
+	private  bool            // the answer must not reach an external server later
 
 	// What is said.
 	voice      voice.Voice
@@ -81,7 +80,7 @@ func newRun(t *Turn, env Env) *run {
 	}
 	return &run{
 		Turn: t, env: env, log: env.Log.With("turn", t.ID), language: lang, prior: lang,
-		voice: voice.New(t.Speak), retried: map[string]bool{}, clock: clock{start: time.Now()},
+		voice: voice.New(t.Speak), clock: clock{start: time.Now()},
 	}
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package batch
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/catalog"
+	"example.org/desktop-assistant/services/brain/internal/model"
+	"example.org/desktop-assistant/services/brain/internal/stream"
+)
+
+var offer = catalog.Offer{Specs: []proto.ToolSpec{
+	{Name: "one"}, {Name: "many", Parallel: true}, {Name: "guarded", Confirm: "voice"},
+}}
+
+func of(names ...string) *Batch {
+	var calls []model.Call
+	for _, n := range names {
+		calls = append(calls, model.Call{ID: "id", Name: n})
+	}
+	return New(offer, calls)
+}
+
+// begin lets everything begin that may, and gives the names.
+func begin(b *Batch) string {
+	var names []string
+	for c := b.Next(); c != nil; c = b.Next() {
+		c.Begin(time.Now(), func() {})
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestOrder(t *testing.T) {
+	b := of("one", "many", "many", "one", "many")
+	if got := begin(b); got != "one many many" {
+		t.Errorf("begin at once: %s", got)
+	}
+	b.Calls()[1].End(proto.ToolResult{})
+	if got := begin(b); got != "" {
+		t.Errorf("begin past one that waits: %s", got)
+	}
+	b.Calls()[0].End(proto.ToolResult{})
+	if got := begin(b); got != "one many" {
+		t.Errorf("begin then: %s", got)
+	}
+	if n := len(b.Running()); n != 3 || b.Over() {
+		t.Errorf("%d run, over %v", n, b.Over())
+	}
+	for _, c := range b.Running() {
+		c.End(proto.ToolResult{})
+	}
+	if !b.Over() || len(b.Running()) > 0 {
+		t.Error("not over")
+	}
+}
+
+func TestRefused(t *testing.T) {
+	b := New(offer, []model.Call{
+		{Name: "fly"}, {Name: "one", Problem: stream.ProblemArguments, Raw: `{"x":`}, {Name: "guarded"}, {Name: "one"},
+	})
+	for i, want := range []struct {
+		kind, text  string
+		unconfirmed bool
+	}{
+		{proto.KindUnknownTool, "error: no tool named fly, use one of: one, many, guarded", false},
+		{proto.KindInvalidArguments, `error: arguments are not valid JSON: {"x":`, false},
+		{proto.KindNotAllowed, "error: guarded needs a confirmation by voice, which cannot be asked for yet", true},
+		{},
+	} {
+		c := b.Calls()[i]
+		if c.Done() != (want.kind != "") || c.Result.Kind != want.kind || c.Result.Result != want.text || c.Unconfirmed != want.unconfirmed {
+			t.Errorf("call %d: done %v, %+v", i, c.Done(), c.Result)
+		}
+		if c.Done() && c.Result.Call != c.BusID || c.Done() && c.Finished().Call != c.BusID {
+			t.Errorf("call %d: result of another call", i)
+		}
+	}
+	if got := begin(b); got != "one" {
+		t.Errorf("begin %s", got)
+	}
+}
+
+func TestFailed(t *testing.T) {
+	for code, want := range map[proto.Code]struct{ kind, text string }{
+		proto.CodeUnavailable:  {proto.KindUnavailable, "error: the tool runner is gone"},
+		proto.CodeDisconnected: {proto.KindUnavailable, "error: the tool runner is gone"},
+		proto.CodeTimeout:      {proto.KindTimeout, "error: timed out"},
+		proto.CodeFailed:       {proto.KindCannotRun, "error: why"},
+	} {
+		c := of("one").Next()
+		c.Begin(time.UnixMilli(1000), func() {})
+		res := c.Failed(time.UnixMilli(1250), proto.Errorf(code, "tool one", "why"))
+		if res.OK || res.Call != c.BusID || res.Kind != want.kind || res.Result != want.text || res.TookMS != 250 {
+			t.Errorf("%s: %+v", code, res)
+		}
+	}
+}
+
+func TestCalledShowsWhatTheModelWrote(t *testing.T) {
+	for raw, want := range map[string]string{
+		"": `{"a":1}`, `{"b":2}`: `{"a":1}`, `[1]`: `"[1]"`, `{"x":`: `"{\"x\":"`,
+	} {
+		c := New(offer, []model.Call{{Name: "one", Raw: raw, Arguments: json.RawMessage(`{"a":1}`)}}).Calls()[0]
+		if got := c.Called(); string(got.Arguments) != want || got.Call != c.BusID || got.Name != "one" {
+			t.Errorf("%s: called %s", raw, got.Arguments)
+		}
+	}
+}

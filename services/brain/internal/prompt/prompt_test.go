@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/model"
+	"example.org/desktop-assistant/services/brain/internal/session"
+)
+
+// show is a request in short: the messages, then the tools.
+func show(req model.Request) string {
+	var s []string
+	for _, m := range req.Messages {
+		text := string(m.Role) + ":" + strings.Replace(m.Content, lastNote, "+note", 1)
+		for _, c := range m.Calls {
+			text += " call " + c.ID
+		}
+		if m.CallID != "" {
+			text += " for " + m.CallID
+		}
+		s = append(s, text)
+	}
+	for _, t := range req.Tools {
+		s = append(s, "tool "+t.Name)
+	}
+	return strings.Join(s, " | ")
+}
+
+func want(t *testing.T, p *Prompt, text string) {
+	t.Helper()
+	if got := show(p.Request()); got != text {
+		t.Errorf("request\n got %s\nwant %s", got, text)
+	}
+}
+
+func opening(tools ...string) Opening {
+	o := Opening{System: " Be brief.\n", Question: "q", Rounds: 2, Today: time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)}
+	for _, name := range tools {
+		o.Tools = append(o.Tools, proto.ToolSpec{Name: name})
+	}
+	return o
+}
+
+func TestOpening(t *testing.T) {
+	o := opening("now")
+	o.Past = []session.Exchange{{Question: "q0", Answer: "a0"}}
+	want(t, New(o), "system:Be brief. | user:q0 | assistant:a0 | user:q | tool now")
+	o = opening("now", "search")
+	want(t, New(o), "system:Be brief.\nToday is Monday 2026-11-30. | user:q | tool now | tool search")
+	o.System = ""
+	want(t, New(o), "system:Today is Monday 2026-11-30. | user:q | tool now | tool search")
+	o.Rounds = 0
+	want(t, New(o), "user:q")
+}
+
+func TestRounds(t *testing.T) {
+	p := New(opening("now"))
+	for round := range 2 {
+		if p.Round() != round || !p.Offers() {
+			t.Errorf("round %d offers %v", p.Round(), p.Offers())
+		}
+		a, b := fmt.Sprint("a", round), fmt.Sprint("b", round)
+		p.Called(model.Reply{Text: "t", Calls: []model.Call{{ID: a}, {ID: b}}})
+		p.Results([]string{"r", "r"})
+	}
+	want(t, p, "system:Be brief. | user:q | assistant:t call a0 call b0 | tool:r for a0 | tool:r for b0"+
+		" | assistant:t call a1 call b1 | tool:r for a1 | tool:r+note for b1")
+}
+
+func TestBare(t *testing.T) {
+	p := New(opening("now"))
+	if !p.Bare() || p.Bare() || p.Offers() {
+		t.Error("tools are not left out once")
+	}
+	want(t, p, "system:Be brief. | user:q")
+}
+
+func TestShorten(t *testing.T) {
+	for past, left := range []string{"", "", "q1", "q2", "q2", "q3"} {
+		o := opening()
+		for i := range past {
+			o.Past = append(o.Past, session.Exchange{Question: fmt.Sprint("q", i), Answer: "a"})
+		}
+		p := New(o)
+		if did := p.Shorten(); did != (past > 0) || p.Shorten() {
+			t.Errorf("%d exchanges: shortened %v", past, did)
+		}
+		m := p.Request().Messages
+		if m[0].Role != model.RoleSystem || m[1].Role != model.RoleUser || m[len(m)-1].Content != "q" {
+			t.Errorf("%d exchanges leave %s", past, show(p.Request()))
+		}
+		if left != "" && m[1].Content != left {
+			t.Errorf("%d exchanges leave %s", past, show(p.Request()))
+		}
+	}
+}
+
+// A request is the caller's: what it does to it and what is added later are two
+// things.
+func TestRequestIsACopy(t *testing.T) {
+	p := New(opening("now"))
+	req := p.Request()
+	req.Messages[0].Content, req.Tools[0].Name = "x", "x"
+	want(t, p, "system:Be brief. | user:q | tool now")
+}
