@@ -76,12 +76,12 @@ func (UtteranceStarted) EventType() string { return "utterance.started" }
 
 // The reasons of an [UtteranceEnded] and of the end of an audio stream.
 const (
-	EndReleased  = "released"
-	EndMuted     = "muted"
-	EndSilence   = "silence"
-	EndLimit     = "limit"
-	EndCancelled = "cancelled"
-	EndLost      = "lost"
+	UtteranceReleased  = "released"  // the key went up
+	UtteranceMuted     = "muted"     // the mute switch was thrown
+	UtteranceSilence   = "silence"   // a pause said so
+	UtteranceLimit     = "limit"     // the lease or [mic] limit_s ran out
+	UtteranceCancelled = "cancelled" // to be forgotten
+	UtteranceLost      = "lost"      // no more sound came, or the bus went
 )
 
 // UtteranceEnded says that the utterance is over. AgeMS is how long before

@@ -82,16 +82,16 @@ type End string
 // The endings: spoken and failed are heard, silent is shown only, cancelled
 // and superseded are what the user did.
 const (
-	EndSpoken        End = "spoken"
-	EndSilent        End = "silent"
-	EndTurnCancelled End = "cancelled"
-	EndSuperseded    End = "superseded"
-	EndFailed        End = "failed"
+	EndSpoken     End = "spoken"
+	EndSilent     End = "silent"
+	EndCancelled  End = "cancelled"
+	EndSuperseded End = "superseded"
+	EndFailed     End = "failed"
 )
 
 // Ends lists the closed set of endings.
 func Ends() []End {
-	return []End{EndSpoken, EndSilent, EndTurnCancelled, EndSuperseded, EndFailed}
+	return []End{EndSpoken, EndSilent, EndCancelled, EndSuperseded, EndFailed}
 }
 
 // Marks are milliseconds since the end of speech (of a typed question: since

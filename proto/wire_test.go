@@ -32,7 +32,7 @@ var samples = []Event{
 	MicMuted{Muted: true},
 	MicLevel{RMS: -32.5, Peak: -12.25},
 	UtteranceStarted{Turn: "t1", Stream: "t1", Trigger: TriggerKey},
-	UtteranceEnded{Samples: 24000, AgeMS: 12, Reason: EndReleased},
+	UtteranceEnded{Samples: 24000, AgeMS: 12, Reason: UtteranceReleased},
 	STTPartial{Text: "what time"},
 	STTFinal{Text: "what time is it", Language: "en", Confidence: 0.93, Engine: "whisper", AudioMS: 1500, TookMS: 240},
 	STTRejected{Reason: RejectSilence, Engine: "pocketsphinx", AudioMS: 700, TookMS: 3},
@@ -217,8 +217,8 @@ func TestAudio(t *testing.T) {
 	for _, a := range []Audio{
 		{Op: AudioBegin, Turn: "t1"},
 		{Op: AudioData, Seq: 1, Pos: 320, Turn: "t1", PCM: []byte{1, 2, 3, 4}},
-		{Op: AudioEnd, Seq: 2, Pos: 640, Turn: "t1", Reason: EndReleased},
-		{Op: AudioAbort, Seq: 3, Pos: 640, Reason: EndLost},
+		{Op: AudioEnd, Seq: 2, Pos: 640, Turn: "t1", Reason: UtteranceReleased},
+		{Op: AudioAbort, Seq: 3, Pos: 640, Reason: UtteranceLost},
 	} {
 		back, err := DecodeAudio(EncodeAudio(a))
 		if err != nil || !reflect.DeepEqual(back, a) {

@@ -53,7 +53,7 @@ func TestStop(t *testing.T) {
 	rec.WaitSound(rec.Len()+soundtest.Samples(2*time.Second), waitLimit) // a few words are heard
 	s.must(t, "stop")
 	ended, _ := s.turnEnded(turn)
-	if ended.End != proto.EndTurnCancelled {
+	if ended.End != proto.EndCancelled {
 		t.Errorf("the turn ended %+v", ended)
 	}
 	if full := strings.TrimSpace(longSentence); ended.Heard == "" || ended.Heard == full || !strings.HasPrefix(full, ended.Heard) {
@@ -87,7 +87,7 @@ func TestStopTool(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended, seen := s.turnEnded("")
-		if ended.End != proto.EndTurnCancelled {
+		if ended.End != proto.EndCancelled {
 			t.Errorf("the turn ended %+v", ended)
 		}
 		gone(t, "a process of the tool", pids...)
@@ -140,7 +140,7 @@ func TestStopAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended, _ := s.turnEnded("")
-	if ended.End != proto.EndTurnCancelled {
+	if ended.End != proto.EndCancelled {
 		t.Errorf("the turn ended %+v", ended)
 	}
 	_ = ask.Wait() // its exit code tells

@@ -111,7 +111,7 @@ func TestSpokenQuestion(t *testing.T) {
 	if started.Origin != proto.OriginVoice || started.Stream != "s1" {
 		t.Errorf("started %+v", started)
 	}
-	r.publish("v1", proto.UtteranceEnded{Reason: proto.EndReleased, AgeMS: 40})
+	r.publish("v1", proto.UtteranceEnded{Reason: proto.UtteranceReleased, AgeMS: 40})
 	r.publish("v1", proto.STTFinal{Text: "Ciao, come stai?", Language: "it"})
 	if e := r.ended("v1"); e.End != proto.EndSpoken || e.Heard != "Ciao a te." || *e.Marks.STTFinal < 40 {
 		t.Errorf("end %+v", e)
@@ -123,7 +123,7 @@ func TestRejectedAfterAKey(t *testing.T) {
 	speech := r.ttsd(false)
 	r.start()
 	r.publish("v1", proto.UtteranceStarted{Turn: "v1", Stream: "s1", Trigger: proto.TriggerKey})
-	r.publish("v1", proto.UtteranceEnded{Reason: proto.EndReleased})
+	r.publish("v1", proto.UtteranceEnded{Reason: proto.UtteranceReleased})
 	r.publish("v1", proto.STTRejected{Reason: proto.RejectSilence})
 	if e := r.ended("v1"); e.End != proto.EndFailed || e.Error.Text != proto.RejectSilence {
 		t.Errorf("end %+v", e)
@@ -150,7 +150,7 @@ func TestInterrupt(t *testing.T) {
 	if err != nil || !slices.Equal(stopped.Turns, []string{ticket.Turn}) {
 		t.Errorf("stopped %+v, %v", stopped, err)
 	}
-	if e := r.ended(ticket.Turn); e.End != proto.EndTurnCancelled || e.Heard != "cut" {
+	if e := r.ended(ticket.Turn); e.End != proto.EndCancelled || e.Heard != "cut" {
 		t.Errorf("end %+v", e)
 	}
 	<-chat.Requests()[0].Gone()
@@ -165,7 +165,7 @@ func TestInterrupt(t *testing.T) {
 	if got := <-tools.cancelled; got != call.Call {
 		t.Errorf("cancelled %q, not %q", got, call.Call)
 	}
-	if e := r.ended(ticket.Turn); e.End != proto.EndTurnCancelled {
+	if e := r.ended(ticket.Turn); e.End != proto.EndCancelled {
 		t.Errorf("end %+v", e)
 	}
 }

@@ -311,7 +311,7 @@ func (l *Ledger) Interrupt(ctx context.Context, dev, id string) (proto.TurnsStop
 	err := l.call(ctx, "turn.interrupt", func(context.Context) {
 		for _, e := range l.turns {
 			if e.ID == id || id == "" && e.Device == dev {
-				e.Interrupt(proto.EndTurnCancelled)
+				e.Interrupt(proto.EndCancelled)
 				stopped.Turns = append(stopped.Turns, e.ID)
 			}
 		}

@@ -192,7 +192,7 @@ func TestVoiceTurn(t *testing.T) {
 		d.hear("v1", proto.TriggerKey)
 		d.want("v1 started")
 		d.hear("v1", proto.TriggerKey) // the same again
-		d.tell("v1", proto.UtteranceEnded{Reason: proto.EndReleased})
+		d.tell("v1", proto.UtteranceEnded{Reason: proto.UtteranceReleased})
 		d.tell("v1", proto.STTFinal{Text: " Conta. ", Language: "it-IT"})
 		d.tell("v1", proto.STTFinal{Text: "again"})
 		d.want("v1 asked Conta. in it", "chat of 1 messages")
@@ -207,7 +207,7 @@ func TestUtterancesThatAreNone(t *testing.T) {
 		d.tell("", proto.UtteranceStarted{Turn: "no token"})
 		d.tell("v1", proto.UtteranceStarted{}) // the envelope names it
 		d.want("v1 started")
-		d.tell("v1", proto.UtteranceEnded{Reason: proto.EndCancelled})
+		d.tell("v1", proto.UtteranceEnded{Reason: proto.UtteranceCancelled})
 		d.want("v1 ended cancelled")
 		d.hear("v1", proto.TriggerKey) // an id is used once
 		synctest.Wait()
@@ -222,7 +222,7 @@ func TestBargeIn(t *testing.T) {
 	in(t, func(d *desk) {
 		d.speaking("a")
 		d.hear("b", proto.TriggerVoice)
-		d.tell("b", proto.UtteranceEnded{Reason: proto.EndSilence})
+		d.tell("b", proto.UtteranceEnded{Reason: proto.UtteranceSilence})
 		d.wantNot("resume local")
 		d.tell("b", proto.STTRejected{Reason: proto.RejectNoise})
 		d.want("b ended silent", "resume local")
@@ -464,7 +464,7 @@ func TestIdsAreForgottenInTheEnd(t *testing.T) {
 		for i := range remembered + 10 {
 			id := fmt.Sprint("t", i)
 			d.hear(id, proto.TriggerVoice)
-			d.tell(id, proto.UtteranceEnded{Reason: proto.EndCancelled})
+			d.tell(id, proto.UtteranceEnded{Reason: proto.UtteranceCancelled})
 			synctest.Wait()
 		}
 		if len(d.known) != remembered || len(d.turns) != 0 {

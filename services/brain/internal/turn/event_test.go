@@ -25,7 +25,7 @@ func TestSpokenQuestion(t *testing.T) {
 		w.model.scripts = []script{says("Yes.")}
 		turn := w.spoken(proto.TriggerKey)
 		time.Sleep(3 * time.Second)
-		turn.Event(proto.UtteranceEnded{AgeMS: 100, Reason: proto.EndReleased})
+		turn.Event(proto.UtteranceEnded{AgeMS: 100, Reason: proto.UtteranceReleased})
 		time.Sleep(700 * time.Millisecond)
 		turn.Ask("is it", "en")
 		end := w.end()
@@ -37,7 +37,7 @@ func TestSpokenQuestion(t *testing.T) {
 }
 
 func TestQuestionsWithoutAnswer(t *testing.T) {
-	released := proto.UtteranceEnded{Reason: proto.EndReleased}
+	released := proto.UtteranceEnded{Reason: proto.UtteranceReleased}
 	for name, c := range map[string]struct {
 		trigger proto.Trigger
 		events  []proto.Event
@@ -49,7 +49,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 		"rejected by itself":     {proto.TriggerVoice, []proto.Event{released, proto.STTRejected{Reason: "noise"}}, "", "silent", ""},
 		"no words":               {proto.TriggerWake, []proto.Event{released, proto.STTFinal{Text: " "}}, "", "silent", ""},
 		"failed":                 {proto.TriggerKey, []proto.Event{released, proto.STTFailed{Error: proto.Error{Code: proto.CodeUnavailable, Text: "no engine"}}}, "", "say0(Sorry, speech recognition is not working.) failed", proto.CodeUnavailable},
-		"cancelled":              {proto.TriggerKey, []proto.Event{proto.UtteranceEnded{Reason: proto.EndCancelled}}, "", "cancelled", ""},
+		"cancelled":              {proto.TriggerKey, []proto.Event{proto.UtteranceEnded{Reason: proto.UtteranceCancelled}}, "", "cancelled", ""},
 		"no transcript":          {proto.TriggerKey, []proto.Event{released}, "", "say0(Sorry, understanding you took too long.) failed", proto.CodeTimeout},
 		"utterance never ends":   {proto.TriggerKey, nil, "", "say0(Sorry, I lost the microphone.) failed", proto.CodeTimeout},
 		"microphone dies":        {proto.TriggerKey, nil, "micd", "say0(Sorry, I lost the microphone.) failed", proto.CodeUnavailable},
@@ -81,7 +81,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	for _, end := range []proto.End{proto.EndTurnCancelled, proto.EndSuperseded} {
+	for _, end := range []proto.End{proto.EndCancelled, proto.EndSuperseded} {
 		t.Run(string(end), func(t *testing.T) {
 			in(t, func(w *world) { // while it speaks
 				w.model.scripts = []script{hangs("One is said. Two is begun. Three is not. Fo")}
@@ -89,7 +89,7 @@ func TestInterrupt(t *testing.T) {
 				turn.Ask("count", "en")
 				time.Sleep(750 * time.Millisecond)
 				turn.Interrupt(end)
-				turn.Interrupt(proto.EndTurnCancelled) // the first counts
+				turn.Interrupt(proto.EndCancelled) // the first counts
 				e := w.end()
 				if e.End != end || e.Heard != "One is said. half a line" || w.mouth.stops != 1 {
 					t.Errorf("end %+v, %d stops", e, w.mouth.stops)
@@ -128,8 +128,8 @@ func TestStopWithoutAWordFromTtsd(t *testing.T) {
 		time.Sleep(750 * time.Millisecond)
 		w.mouth.reset()
 		w.mouth.said = nil // it knows of nothing to stop
-		turn.Interrupt(proto.EndTurnCancelled)
-		if e := w.end(); e.End != proto.EndTurnCancelled || e.Heard != "One is said." {
+		turn.Interrupt(proto.EndCancelled)
+		if e := w.end(); e.End != proto.EndCancelled || e.Heard != "One is said." {
 			t.Errorf("end %+v", e)
 		}
 	})
@@ -147,10 +147,10 @@ func TestStoppedTwice(t *testing.T) {
 		stopped := w.mouth.stopped(1, proto.StopAsked)
 		w.mouth.reset()
 		w.mouth.said = nil // it was told already
-		turn.Interrupt(proto.EndTurnCancelled)
+		turn.Interrupt(proto.EndCancelled)
 		time.Sleep(20 * time.Millisecond)
 		turn.Event(stopped)
-		if e := w.end(); e.End != proto.EndTurnCancelled || e.Heard != "One is said. half a line" {
+		if e := w.end(); e.End != proto.EndCancelled || e.Heard != "One is said. half a line" {
 			t.Errorf("end %+v", e)
 		}
 	})
@@ -179,7 +179,7 @@ func TestSpeechEndsBeforeItsTime(t *testing.T) {
 		end   proto.End
 		story string
 	}{
-		{stopped(proto.StopAsked), proto.EndTurnCancelled, "say0(First is said.) cancelled"},
+		{stopped(proto.StopAsked), proto.EndCancelled, "say0(First is said.) cancelled"},
 		{stopped(proto.StopSuperseded), proto.EndSuperseded, "say0(First is said.) say1(Second is not.) say2(Third.) superseded"},
 		{stopped(proto.StopFailed), proto.EndFailed, "say0(First is said.) say1(Second is not.) say2(Third.) say3(I can't speak: the speech engine is gone.) failed"},
 	} {
@@ -400,7 +400,7 @@ func chaos(w *world, rng *rand.Rand) {
 		i := rng.IntN(4) - 1
 		[]func(){
 			func() { turn.Ask("what time is it", "en") },
-			func() { turn.Event(proto.UtteranceEnded{Reason: proto.EndReleased, AgeMS: rng.Int64N(500)}) },
+			func() { turn.Event(proto.UtteranceEnded{Reason: proto.UtteranceReleased, AgeMS: rng.Int64N(500)}) },
 			func() { turn.Event(proto.STTRejected{Reason: "noise"}) },
 			func() { turn.Event(proto.STTFailed{Error: proto.Error{Code: proto.CodeFailed, Text: "x"}}) },
 			func() { turn.Event(proto.SpeechStarted{Index: i}) },
@@ -412,13 +412,13 @@ func chaos(w *world, rng *rand.Rand) {
 			func() { turn.Lost([]string{"ttsd", "toolrunner", "micd", "sttd"}[rng.IntN(4)]) },
 			func() { turn.BusLost() },
 			func() { turn.BargeIn() },
-			func() { turn.Interrupt([]proto.End{proto.EndTurnCancelled, proto.EndSuperseded}[rng.IntN(2)]) },
+			func() { turn.Interrupt([]proto.End{proto.EndCancelled, proto.EndSuperseded}[rng.IntN(2)]) },
 		}[min(rng.IntN(14), 11)]()
 	}
 	if dice(6) {
 		w.cancel()
 	} else if dice(2) {
-		turn.Interrupt(proto.EndTurnCancelled)
+		turn.Interrupt(proto.EndCancelled)
 	}
 	synctest.Wait()
 	select {

@@ -44,8 +44,8 @@ func (r *run) utteranceEnded(ctx context.Context, ev proto.UtteranceEnded) {
 		return
 	}
 	r.clock.ended = time.Now().Add(-time.Duration(max(0, ev.AgeMS)) * time.Millisecond)
-	if ev.Reason == proto.EndCancelled {
-		r.leave(ctx, proto.EndTurnCancelled, nil)
+	if ev.Reason == proto.UtteranceCancelled {
+		r.leave(ctx, proto.EndCancelled, nil)
 		return
 	}
 	stop(r.deadline)

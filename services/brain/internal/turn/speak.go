@@ -77,7 +77,7 @@ func (r *run) settle() {
 	case r.leaving != nil:
 	case state == voice.Stopped:
 		r.halt()
-		r.conclude(proto.EndTurnCancelled, nil)
+		r.conclude(proto.EndCancelled, nil)
 	case state == voice.Said:
 		r.conclude(r.ending(proto.EndSpoken))
 	case state == voice.Superseded:

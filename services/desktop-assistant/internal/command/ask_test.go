@@ -37,7 +37,7 @@ func (r *rig) newBrain(then func(c *bus.Conn, q proto.TurnAsk)) *brain {
 		}),
 		bus.Command(func(_ context.Context, q proto.TurnInterrupt) (proto.TurnsStopped, error) {
 			b.interrupted <- q
-			r.publish(b.Conn, q.Turn, proto.TurnEnded{End: proto.EndTurnCancelled})
+			r.publish(b.Conn, q.Turn, proto.TurnEnded{End: proto.EndCancelled})
 			return proto.TurnsStopped{Turns: []string{q.Turn}}, nil
 		}))
 	close(ready)
@@ -105,7 +105,7 @@ func TestAskEndings(t *testing.T) {
 		"failed":     {proto.TurnEnded{End: proto.EndFailed, Error: hinted}, ExitTimeout, []string{"!desktop-assistant: ask the chat server: no token in 120 s\n", "!  hint: look at the server\n"}},
 		"denied":     {proto.TurnEnded{End: proto.EndFailed, Error: proto.Errorf(proto.CodeDenied, "x", "no")}, ExitDenied, []string{"!x: no"}},
 		"unknown":    {proto.TurnEnded{End: proto.EndFailed}, ExitFailed, []string{"!the turn failed"}},
-		"cancelled":  {proto.TurnEnded{End: proto.EndTurnCancelled}, ExitFailed, []string{"!the turn was cancelled"}},
+		"cancelled":  {proto.TurnEnded{End: proto.EndCancelled}, ExitFailed, []string{"!the turn was cancelled"}},
 		"superseded": {proto.TurnEnded{End: proto.EndSuperseded}, ExitFailed, []string{"!the turn was superseded"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -170,7 +170,7 @@ func (a *App) endpoints() []bus.Endpoint {
 			return a.do(ctx, func(m *microphone) error { return m.start(ctx, c.Lease) })
 		}),
 		bus.Command(func(ctx context.Context, _ proto.MicStop) (proto.MicState, error) {
-			return a.do(ctx, func(m *microphone) error { m.stop(proto.EndReleased); return nil })
+			return a.do(ctx, func(m *microphone) error { m.stop(proto.UtteranceReleased); return nil })
 		}),
 		bus.Command(func(ctx context.Context, _ proto.MicCancel) (proto.MicState, error) {
 			return a.do(ctx, func(m *microphone) error { m.cancel(ctx); return nil })
@@ -178,7 +178,7 @@ func (a *App) endpoints() []bus.Endpoint {
 		bus.Command(func(ctx context.Context, c proto.MicToggle) (proto.MicState, error) {
 			return a.do(ctx, func(m *microphone) error {
 				if m.talking() {
-					m.stop(proto.EndReleased)
+					m.stop(proto.UtteranceReleased)
 					return nil
 				}
 				return m.start(ctx, c.Lease)

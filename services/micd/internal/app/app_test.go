@@ -52,11 +52,11 @@ func TestUtterance(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	s.push(2) // what was in the air
-	ev := r.ended(state.Turn, proto.EndReleased)
+	ev := r.ended(state.Turn, proto.UtteranceReleased)
 	if ev.Samples != 12*320 || ev.AgeMS < 40 || ev.AgeMS > 1000 {
 		t.Errorf("%+v", ev)
 	}
-	counting(t, r.whole(state.Turn, proto.AudioEnd, proto.EndReleased), 12*320)
+	counting(t, r.whole(state.Turn, proto.AudioEnd, proto.UtteranceReleased), 12*320)
 	closed, _ := bustest.Expect[proto.MicClosed](r.seen, nil)
 	if closed.Source != "mic" || closed.Reason != "idle" {
 		t.Errorf("%+v", closed)
@@ -78,13 +78,13 @@ func TestTail(t *testing.T) {
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	block := make(chan struct{})
 	r.app.posts <- func(m *microphone) { // micd gets no processor for longer than the tail
-		m.stop(proto.EndReleased)
+		m.stop(proto.UtteranceReleased)
 		<-block
 	}
 	r.until("the tail is over", func() bool { s.push(1); return len(s.frames) == 30 })
 	close(block)
-	r.ended(turn, proto.EndReleased)
-	sound := r.whole(turn, proto.AudioEnd, proto.EndReleased)
+	r.ended(turn, proto.UtteranceReleased)
+	sound := r.whole(turn, proto.AudioEnd, proto.UtteranceReleased)
 	counting(t, sound, len(sound))
 	if len(sound) < 4*320 {
 		t.Errorf("%d samples", len(sound))
@@ -95,7 +95,7 @@ func TestTail(t *testing.T) {
 		s.push(3)
 		ask(r, proto.MicStop{})
 		s.end(pulse.ErrKilled)
-		ev := r.ended(turn, proto.EndReleased) // nothing was lost but some of the tail
+		ev := r.ended(turn, proto.UtteranceReleased) // nothing was lost but some of the tail
 		if ev.Samples != 3*320 {
 			t.Errorf("%+v", ev)
 		}
@@ -111,11 +111,11 @@ func TestTail(t *testing.T) {
 		if first == second {
 			t.Error("one turn for two questions")
 		}
-		r.ended(first, proto.EndReleased)
+		r.ended(first, proto.UtteranceReleased)
 		ask(r, proto.MicStop{})
 		s.push(1)
-		r.ended(second, proto.EndReleased)
-		a, b := r.whole(first, proto.AudioEnd, proto.EndReleased), r.whole(second, proto.AudioEnd, proto.EndReleased)
+		r.ended(second, proto.UtteranceReleased)
+		a, b := r.whole(first, proto.AudioEnd, proto.UtteranceReleased), r.whole(second, proto.AudioEnd, proto.UtteranceReleased)
 		counting(t, append(a, b...), 7*320) // nothing between them is lost
 		if len(room.opened) != 0 {
 			t.Error("the microphone was opened twice")
@@ -129,20 +129,20 @@ func TestEnds(t *testing.T) {
 	t.Run("lease", func(t *testing.T) {
 		began := time.Now()
 		turn := ask(r, proto.MicStart{Lease: 0.1}).Turn
-		ev := r.ended(turn, proto.EndLimit)
+		ev := r.ended(turn, proto.UtteranceLimit)
 		t.Logf("lease of 100 ms over after %v, age %d ms", time.Since(began), ev.AgeMS)
 		r.until("capture is closed", r.stream(room).closed)
 	})
 	t.Run("limit", func(t *testing.T) {
 		turn := ask(r, proto.MicStart{Lease: 1e300}).Turn // no overflow either
-		r.ended(turn, proto.EndLimit)
+		r.ended(turn, proto.UtteranceLimit)
 		r.stream(room)
 	})
 	t.Run("renewed", func(t *testing.T) {
 		first := ask(r, proto.MicStart{Lease: 0.001})
 		second := ask(r, proto.MicStart{Lease: 60})
 		if first.Turn == second.Turn { // else it had ended already, which is right too
-			r.ended(first.Turn, proto.EndLimit)
+			r.ended(first.Turn, proto.UtteranceLimit)
 		}
 		ask(r, proto.MicCancel{})
 	})
@@ -156,8 +156,8 @@ func TestEnds(t *testing.T) {
 		if state := ask(r, proto.MicCancel{}); state.Open || state.Talk {
 			t.Errorf("%+v", state)
 		}
-		r.ended(turn, proto.EndCancelled)
-		r.whole(turn, proto.AudioAbort, proto.EndCancelled)
+		r.ended(turn, proto.UtteranceCancelled)
+		r.whole(turn, proto.AudioAbort, proto.UtteranceCancelled)
 		r.until("capture is closed", s.closed)
 		ask(r, proto.MicCancel{}) // again is fine
 	})
@@ -169,7 +169,7 @@ func TestEnds(t *testing.T) {
 		if state := ask(r, proto.MicToggle{}); state.Talk {
 			t.Errorf("%+v", state)
 		}
-		r.ended(state.Turn, proto.EndReleased)
+		r.ended(state.Turn, proto.UtteranceReleased)
 	})
 }
 
@@ -181,7 +181,7 @@ func TestRenew(t *testing.T) {
 	if again := ask(r, proto.MicStart{Lease: 1.2}); again.Turn != first.Turn {
 		t.Fatalf("%+v, then %+v", first, again)
 	}
-	r.ended(first.Turn, proto.EndLimit)
+	r.ended(first.Turn, proto.UtteranceLimit)
 	if d := time.Since(began); d < time.Second {
 		t.Errorf("ended after %v, though renewed", d)
 	}
@@ -200,8 +200,8 @@ func TestMute(t *testing.T) {
 	if muted, err := r.muteFile().Read(); !muted || err != nil {
 		t.Errorf("acknowledged, but on disk %v, %v", muted, err)
 	}
-	r.ended(turn, proto.EndCancelled)
-	r.whole(turn, proto.AudioAbort, proto.EndCancelled)
+	r.ended(turn, proto.UtteranceCancelled)
+	r.whole(turn, proto.AudioAbort, proto.UtteranceCancelled)
 	r.until("capture is closed", s.closed)
 	ask(r, proto.MicMute{})
 	r.expectTypes("utterance.started", "mic.opened", "utterance.ended", "mic.closed", "mic.muted")
@@ -279,8 +279,8 @@ func TestWarm(t *testing.T) {
 	s.push(2)
 	ask(r, proto.MicStop{})
 	s.push(1)
-	ev := r.ended(turn, proto.EndReleased)
-	sound := r.whole(turn, proto.AudioEnd, proto.EndReleased)
+	ev := r.ended(turn, proto.UtteranceReleased)
+	sound := r.whole(turn, proto.AudioEnd, proto.UtteranceReleased)
 	counting(t, sound, int(ev.Samples))
 	if ms := len(sound) / 16; ms < 820 || ms > 880 {
 		t.Errorf("%d ms, want 800 ms from before the key and up to 60 ms after", ms)
@@ -301,7 +301,7 @@ func TestWarm(t *testing.T) {
 		}
 		ask(r, proto.MicStop{})
 		s.push(1)
-		r.ended(turn, proto.EndReleased)
+		r.ended(turn, proto.UtteranceReleased)
 		s = r.stream(room)
 		if s.source != "headset" {
 			t.Errorf("opened %q", s.source)
@@ -352,9 +352,9 @@ func TestSourceLost(t *testing.T) {
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	room.set("")
 	s.end(pulse.ErrKilled)
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	bustest.Expect[proto.MicLost](r.seen, nil)
-	r.whole(turn, proto.AudioAbort, proto.EndLost)
+	r.whole(turn, proto.AudioAbort, proto.UtteranceLost)
 	r.until("the problem is shown", func() bool { s, _ := r.status(); return len(s.Problems) == 1 && s.Problems[0].Hint != "" })
 	if e := refused(r, proto.MicStart{}, proto.CodeUnavailable); e.Hint == "" {
 		t.Errorf("%+v", e)
@@ -388,7 +388,7 @@ func TestServer(t *testing.T) {
 	s.push(5)
 	s.end(pulse.ErrLost)
 	lose()
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	r.until("the problem is shown", func() bool { s, _ := r.status(); return len(s.Problems) == 1 })
 	room, _ = r.connect()
 	ask(r, proto.MicStart{})
@@ -443,15 +443,15 @@ func TestBusGone(t *testing.T) {
 	r.until("capture is closed", func() bool { s.push(1); return s.closed() })
 	r.bus.Up()
 	r.until("the bus is back", func() bool { return r.user.Connected() && r.env.Bus.Connected() })
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	r.until("commands work", func() bool { _, err := bus.Request(t.Context(), r.user, proto.MicStart{}); return err == nil })
 	s = r.stream(room)
 	s.push(5)
 	again := ask(r, proto.MicStart{}).Turn
 	ask(r, proto.MicStop{})
 	s.push(1)
-	r.ended(again, proto.EndReleased)
-	r.whole(again, proto.AudioEnd, proto.EndReleased)
+	r.ended(again, proto.UtteranceReleased)
+	r.whole(again, proto.AudioEnd, proto.UtteranceReleased)
 }
 
 // A daemon that stops while someone talks says so, and closes the microphone.
@@ -463,11 +463,11 @@ func TestStop(t *testing.T) {
 	s.push(5)
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	r.stop()
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	if ev, _ := bustest.Expect[proto.MicClosed](r.seen, nil); ev.Reason != "stopped" {
 		t.Errorf("%+v", ev)
 	}
-	r.whole(turn, proto.AudioAbort, proto.EndLost)
+	r.whole(turn, proto.AudioAbort, proto.UtteranceLost)
 	if !s.closed() {
 		t.Error("capture runs on")
 	}

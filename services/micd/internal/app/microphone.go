@@ -134,7 +134,7 @@ func (m *microphone) begin(ctx context.Context, until time.Time) error {
 		err = u.Add(m.ring.Take())
 	}
 	if err != nil {
-		m.publish(proto.UtteranceEnded{Reason: proto.EndLost}, turn)
+		m.publish(proto.UtteranceEnded{Reason: proto.UtteranceLost}, turn)
 		m.idle(ctx)
 		return proto.Errorf(proto.CodeDisconnected, "listen", "%v", err).WithHint("see what runs: desktop-assistant status")
 	}
@@ -178,7 +178,7 @@ func (m *microphone) finish() {
 
 // cancel ends the utterance and has it forgotten.
 func (m *microphone) cancel(ctx context.Context) {
-	m.abort(proto.EndCancelled)
+	m.abort(proto.UtteranceCancelled)
 	m.idle(ctx)
 }
 
@@ -198,7 +198,7 @@ func (m *microphone) abort(reason string) {
 // for its tail counts.
 func (m *microphone) cut() {
 	if m.stopped.IsZero() {
-		m.abort(proto.EndLost)
+		m.abort(proto.UtteranceLost)
 	} else {
 		m.finish()
 	}
@@ -208,7 +208,7 @@ func (m *microphone) cut() {
 // cannot be kept; unmuting only once it is on disk.
 func (m *microphone) mute(ctx context.Context, on bool) error {
 	if on {
-		m.abort(proto.EndCancelled)
+		m.abort(proto.UtteranceCancelled)
 		m.close("muted")
 		m.setMuted(true)
 	}
@@ -253,7 +253,7 @@ func (m *microphone) expire(ctx context.Context, now time.Time) {
 	case m.talk == nil:
 		m.warm(ctx)
 	case m.stopped.IsZero():
-		m.stop(proto.EndLimit)
+		m.stop(proto.UtteranceLimit)
 	default:
 		m.finish()
 		m.idle(ctx)
@@ -289,6 +289,6 @@ func (m *microphone) take(f pulse.Frame) {
 	}
 	if err := m.talk.Add(f.Samples); err != nil {
 		m.log.Warn("send audio", "turn", m.talk.Turn, "error", err)
-		m.abort(proto.EndLost)
+		m.abort(proto.UtteranceLost)
 	}
 }

@@ -54,9 +54,9 @@ func TestSpoken(t *testing.T) {
 	sound.Play(soundtest.Pad(said, 200*time.Millisecond, 0))
 	released := time.Now()
 	ask(r, proto.MicStop{})
-	ev := r.ended(turn, proto.EndReleased)
+	ev := r.ended(turn, proto.UtteranceReleased)
 	t.Logf("key up to utterance.ended: %v, age %d ms", time.Since(released), ev.AgeMS)
-	heard := r.whole(turn, proto.AudioEnd, proto.EndReleased)
+	heard := r.whole(turn, proto.AudioEnd, proto.UtteranceReleased)
 	if int(ev.Samples) != len(heard) {
 		t.Errorf("told of %d samples, sent %d", ev.Samples, len(heard))
 	}
@@ -77,8 +77,8 @@ func TestSpokenBeforeTheKey(t *testing.T) {
 	sound.Play(soundtest.Pad(said, 100*time.Millisecond, 0))
 	turn := ask(r, proto.MicStart{}).Turn
 	ask(r, proto.MicStop{})
-	r.ended(turn, proto.EndReleased)
-	heard := soundtest.Trim(r.whole(turn, proto.AudioEnd, proto.EndReleased))
+	r.ended(turn, proto.UtteranceReleased)
+	heard := soundtest.Trim(r.whole(turn, proto.AudioEnd, proto.UtteranceReleased))
 	if len(heard) < len(said)-soundtest.Samples(50*time.Millisecond) {
 		t.Errorf("heard %v of %v", soundtest.Duration(len(heard)), soundtest.Duration(len(said)))
 	}
@@ -103,11 +103,11 @@ func TestSourceUnloaded(t *testing.T) {
 			sound.Pactl("unload-module", strings.Fields(line)[0])
 		}
 	}
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	if ev, _ := bustest.Expect[proto.MicLost](r.seen, nil); ev.Source != soundtest.Mic || ev.Reason == "" {
 		t.Errorf("%+v", ev)
 	}
-	if peak := audio.Peak(r.whole(turn, proto.AudioAbort, proto.EndLost)); peak > 0.001 {
+	if peak := audio.Peak(r.whole(turn, proto.AudioAbort, proto.UtteranceLost)); peak > 0.001 {
 		t.Errorf("something was heard in a silent room: peak %.3f", peak)
 	}
 	sound.Pactl("load-module", "module-remap-source", "source_name="+soundtest.Mic, "master="+soundtest.Feed+".monitor")
@@ -120,8 +120,8 @@ func TestSourceUnloaded(t *testing.T) {
 	again := ask(r, proto.MicStart{}).Turn
 	sound.Say(soundtest.Slt, question)
 	ask(r, proto.MicStop{})
-	r.ended(again, proto.EndReleased)
-	if text := soundtest.Recognize(t, r.whole(again, proto.AudioEnd, proto.EndReleased), ear); text != question {
+	r.ended(again, proto.UtteranceReleased)
+	if text := soundtest.Recognize(t, r.whole(again, proto.AudioEnd, proto.UtteranceReleased), ear); text != question {
 		t.Errorf("heard %q", text)
 	}
 	wait()
@@ -133,9 +133,9 @@ func TestServerKilled(t *testing.T) {
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	r.until("sound is sent", func() bool { return len(r.of(turn)) > 4 })
 	sound.Kill()
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	bustest.Expect[proto.MicLost](r.seen, nil)
-	r.whole(turn, proto.AudioAbort, proto.EndLost)
+	r.whole(turn, proto.AudioAbort, proto.UtteranceLost)
 	r.until("the problem is shown", func() bool { s, _ := r.status(); return len(s.Problems) == 1 && s.Problems[0].Hint != "" })
 	if e := refused(r, proto.MicStart{}, proto.CodeUnavailable); e.Hint == "" {
 		t.Errorf("%+v", e)
@@ -147,8 +147,8 @@ func TestServerKilled(t *testing.T) {
 	again := ask(r, proto.MicStart{}).Turn
 	sound.Say(soundtest.Slt, question)
 	ask(r, proto.MicStop{})
-	r.ended(again, proto.EndReleased)
-	if text := soundtest.Recognize(t, r.whole(again, proto.AudioEnd, proto.EndReleased), ear); text != question {
+	r.ended(again, proto.UtteranceReleased)
+	if text := soundtest.Recognize(t, r.whole(again, proto.AudioEnd, proto.UtteranceReleased), ear); text != question {
 		t.Errorf("heard %q", text)
 	}
 }
@@ -176,7 +176,7 @@ func TestServerFrozen(t *testing.T) {
 	bustest.Expect[proto.MicOpened](r.seen, nil)
 	r.until("sound is sent", func() bool { return len(r.of(turn)) > 4 })
 	sound.Freeze()
-	r.ended(turn, proto.EndLost)
+	r.ended(turn, proto.UtteranceLost)
 	var slowest time.Duration
 	for range 20 {
 		_, took := r.status()

@@ -28,7 +28,7 @@ func TestUtterance(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := u.End(proto.EndReleased); err != nil {
+	if err := u.End(proto.UtteranceReleased); err != nil {
 		t.Fatal(err)
 	}
 	var heard []int16
@@ -47,7 +47,7 @@ func TestUtterance(t *testing.T) {
 			heard = append(heard, pcm...)
 		}
 	}
-	if len(sent) != 7 || sent[0].Op != proto.AudioBegin || sent[6].Op != proto.AudioEnd || sent[6].Reason != proto.EndReleased {
+	if len(sent) != 7 || sent[0].Op != proto.AudioBegin || sent[6].Op != proto.AudioEnd || sent[6].Reason != proto.UtteranceReleased {
 		t.Errorf("sent %d messages, the last %+v", len(sent), sent[len(sent)-1])
 	}
 	if len(heard) != len(said) || u.Samples() != uint64(len(said)) {
@@ -76,7 +76,7 @@ func TestSendFails(t *testing.T) {
 	if err := u.Add(make([]int16, chunk)); !errors.Is(err, gone) {
 		t.Errorf("Add: %v", err)
 	}
-	if err := u.End(proto.EndReleased); !errors.Is(err, gone) {
+	if err := u.End(proto.UtteranceReleased); !errors.Is(err, gone) {
 		t.Errorf("End: %v", err)
 	}
 }

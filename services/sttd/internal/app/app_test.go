@@ -224,7 +224,7 @@ func TestTurnEnded(t *testing.T) {
 	brain := b.bus.Connect("brain")
 	end := func(turn string) {
 		t.Helper()
-		if err := brain.Publish(proto.TurnEnded{End: proto.EndTurnCancelled}, bus.Meta{Turn: turn}); err != nil {
+		if err := brain.Publish(proto.TurnEnded{End: proto.EndCancelled}, bus.Meta{Turn: turn}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,10 +254,10 @@ func TestAbort(t *testing.T) {
 	b := start(t, nil, saying("ear", "hello"))
 	s := b.begin("cancelled")
 	s.data(voice(time.Second))
-	s.send(proto.Audio{Op: proto.AudioAbort, Reason: proto.EndCancelled})
+	s.send(proto.Audio{Op: proto.AudioAbort, Reason: proto.UtteranceCancelled})
 	s = b.begin("lost")
 	s.data(voice(time.Second))
-	s.send(proto.Audio{Op: proto.AudioAbort, Reason: proto.EndLost})
+	s.send(proto.Audio{Op: proto.AudioAbort, Reason: proto.UtteranceLost})
 	if ev := b.failed("lost"); !strings.Contains(ev.Error.Text, "lost") || ev.Error.Hint == "" {
 		t.Errorf("%+v", ev)
 	}

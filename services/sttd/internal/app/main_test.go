@@ -149,7 +149,7 @@ func (b *bench) say(turn string, samples []int16) {
 	b.Helper()
 	s := b.begin(turn)
 	s.data(samples)
-	s.send(proto.Audio{Op: proto.AudioEnd, Reason: proto.EndReleased})
+	s.send(proto.Audio{Op: proto.AudioEnd, Reason: proto.UtteranceReleased})
 }
 
 // voice is something that passes for speech: bursts of a buzz in silence.

@@ -75,7 +75,7 @@ func (q *queue) take(ctx context.Context, dev, stream string, m proto.Audio) {
 	case intake.Refused:
 		q.fail(r, "", proto.Errorf(proto.CodeBusy, "listen", "too many microphones speak at once").WithHint("try again in a moment"))
 	case intake.Aborted:
-		if r.Reason != proto.EndCancelled {
+		if r.Reason != proto.UtteranceCancelled {
 			q.fail(r, "", proto.Errorf(proto.CodeUnavailable, "listen", "the microphone was lost").
 				WithHint("see what is wrong with it: desktop-assistant status"))
 		}

@@ -25,7 +25,7 @@ func data(seq, pos uint64, value, n int) proto.Audio {
 }
 
 func op(o proto.AudioOp, seq, pos uint64) proto.Audio {
-	return proto.Audio{Op: o, Seq: seq, Pos: pos, Turn: "t1", Reason: proto.EndReleased}
+	return proto.Audio{Op: o, Seq: seq, Pos: pos, Turn: "t1", Reason: proto.UtteranceReleased}
 }
 
 // count gives from, from+1, ... to-1.
@@ -70,7 +70,7 @@ func TestTake(t *testing.T) {
 					t.Fatalf("begin gives %v", last)
 				}
 			}
-			if last != Complete || r.Key != key || r.Turn != "t1" || r.Reason != proto.EndReleased {
+			if last != Complete || r.Key != key || r.Turn != "t1" || r.Reason != proto.UtteranceReleased {
 				t.Fatalf("outcome %v, %+v", last, r)
 			}
 			if !slices.Equal(r.PCM, c.pcm) || r.Lost != c.lost || r.Cut != c.cut || d.Ignored() != c.ignored || d.Open() != 0 {
