@@ -243,3 +243,47 @@ func mentions(n ast.Node, name string) (found bool) {
 	})
 	return found
 }
+
+var promise = regexp.MustCompile(`^- (.+) \(script: ([a-z]+)\)$`)
+
+// TestPromises: what the top README promises is tried by a script of the name
+// given there, which begins with the promise; and no script tries anything else.
+func TestPromises(t *testing.T) {
+	const dir = "services/e2e/testdata/script/"
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(readme), "\n## What it promises\n")
+	if !found {
+		t.Fatal("README.md has no section \"What it promises\"")
+	}
+	section, _, _ := strings.Cut(rest, "\n## ")
+	promised := map[string]bool{}
+	for line := range strings.Lines(section) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		found := promise.FindStringSubmatch(line)
+		if found == nil {
+			t.Errorf("README.md promises without a script, write \"- promise (script: name)\": %s", line)
+			continue
+		}
+		path := dir + found[2] + ".txtar"
+		promised[path] = true
+		script, err := os.ReadFile(filepath.Join(root(t), path))
+		if err != nil {
+			t.Errorf("README.md promises %q, which no script tries: %v", found[1], err)
+			continue
+		}
+		if first, _, _ := strings.Cut(string(script), "\n"); first != "# "+found[1] {
+			t.Errorf("%s begins with %q, and README.md promises %q", path, first, found[1])
+		}
+	}
+	for _, p := range tracked(t) {
+		if strings.HasPrefix(p, dir) && !promised[p] {
+			t.Errorf("%s tries nothing that README.md promises", p)
+		}
+	}
+}

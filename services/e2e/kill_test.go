@@ -120,7 +120,7 @@ func (k *killing) at(moment string) {
 		k.t.Errorf("%s: the turn ended %q, not %q: %v, %v", moment, ended.End, allowed, ended.Error, k.events(turn))
 	}
 	k.heard(moment, mark, seen, ended)
-	k.unharmed(before)
+	k.othersUnharmed(before)
 	k.nextTurn()
 }
 
@@ -229,9 +229,9 @@ func (k *killing) ask(text string) string {
 	return ticket.Turn
 }
 
-// unharmed checks that the killed daemon is a new process and the others are
+// othersUnharmed checks that the killed daemon is a new process and the others are
 // the ones they were, and that no process is left over.
-func (k *killing) unharmed(before map[string]int) {
+func (k *killing) othersUnharmed(before map[string]int) {
 	k.t.Helper()
 	now := k.pids()
 	known := []int{k.cmd.Process.Pid}
