@@ -229,7 +229,7 @@ func (k *checker) choice(name, sentence, value string, allowed ...string) {
 		return
 	}
 	hint := ""
-	if best := nearest(value, allowed); best != "" {
+	if best := Nearest(value, allowed); best != "" {
 		hint = fmt.Sprintf("did you mean %q?", best)
 	}
 	k.add(name, hint, "%s %s, not %q", sentence, alternatives(allowed, "%q"), value)

@@ -226,8 +226,8 @@ func TestNearest(t *testing.T) {
 		"prot": "port", "Port": "port", "modle": "model", "models": "model", "devcie": "device", "uri": "url",
 		"threads": "", "": "", "x": "", "größe": "", "MODEL": "model",
 	} {
-		if got := nearest(word, candidates); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		if got := Nearest(word, candidates); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

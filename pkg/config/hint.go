@@ -49,7 +49,7 @@ func allKeys(t reflect.Type, prefix string) []string {
 // unknownHint says which key was probably meant by one that table path does
 // not have: the nearest of its siblings, else one of the same name elsewhere.
 func unknownHint(path, key string, siblings []string) string {
-	if best := nearest(key, siblings); best != "" {
+	if best := Nearest(key, siblings); best != "" {
 		return fmt.Sprintf("did you mean %s?", joinKey(path, best))
 	}
 	for _, full := range allKeys(reflect.TypeFor[Config](), "") {
@@ -60,9 +60,10 @@ func unknownHint(path, key string, siblings []string) string {
 	return `type "desktop-assistant config show" to see every key`
 }
 
-// nearest returns the candidate with the smallest distance to word, or nothing
-// when even that one is another word rather than a slip of the pen.
-func nearest(word string, candidates []string) string {
+// Nearest returns the candidate with the smallest distance to word, or ""
+// when even that one is another word rather than a slip of the pen. Candidates
+// are in lower case; word may be written in any.
+func Nearest(word string, candidates []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, c := range candidates {
 		// A short word of which no letter is left is no slip.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"example.org/desktop-assistant/pkg/config"
 )
 
 // document is a TOML file together with the line of each of its keys and the
@@ -128,7 +130,7 @@ func (d *document) unknown(table []string, known []string) {
 			continue
 		}
 		hint := ""
-		if near := nearest(key, known); near != "" {
+		if near := config.Nearest(key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		d.warn(append(slices.Clone(table), key), hint, "unknown key %q", dotted(append(slices.Clone(table), key)))
@@ -220,36 +222,4 @@ func typeName(value any) string {
 		return "a table"
 	}
 	return "a date or time"
-}
-
-// nearest is the known key that a misspelt one was probably meant to be.
-func nearest(key string, known []string) string {
-	best, least := "", len(key)/3+2
-	for _, k := range known {
-		if n := distance(strings.ToLower(key), k); n < least {
-			best, least = k, n
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, remove or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
