@@ -191,7 +191,8 @@ type Detail struct {
 	Turns     int      `json:"turns"` // running now
 	Sessions  int      `json:"sessions"`
 	Tools     int      `json:"tools"`
-	Withheld  []string `json:"withheld,omitempty"` // tools kept from an external chat server
+	// Withheld are the tools kept from an external chat server, with the reason.
+	Withheld map[string]string `json:"withheld,omitempty"`
 }
 
 // Detail gives brain's part of its status.
@@ -208,9 +209,10 @@ func (a *App) Detail() any {
 	offer, _ := a.catalog.Known()
 	d.Tools = len(offer.Specs)
 	if d.Route == config.RouteExternal {
+		d.Withheld = map[string]string{}
 		for _, s := range offer.Specs {
 			if !s.External {
-				d.Withheld = append(d.Withheld, s.Name)
+				d.Withheld[s.Name] = "external = true is not in its file"
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (s *Store) Resume(dev, id string) (proto.SessionInfo, error) {
 // NotFound is the error for a conversation that does not exist.
 func NotFound(op, id string) error {
 	return proto.Errorf(proto.CodeNotFound, op, "no session %q", id).
-		WithHint("list them with: desktop-assistant session list")
+		WithHint("leave the session out to go on with the current one")
 }
 
 // List describes the conversations, newest first.
