@@ -127,7 +127,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 		}
 	}
 	for _, p := range set.Problems {
-		a.env.Problems.Set(p.String(), p.String(), p.Hint)
+		a.env.Problems.Set(p.String(), p.What(), hint(p))
 	}
 	endpoints := []bus.Endpoint{bus.Command(a.list)}
 	for _, t := range set.Tools {
@@ -172,9 +172,17 @@ func (a *App) list(context.Context, proto.ToolList) (proto.Tools, error) {
 		reply.Tools = append(reply.Tools, t.Spec())
 	}
 	for _, p := range set.Problems {
-		reply.Problems = append(reply.Problems, proto.Problem{What: p.String(), Hint: p.Hint})
+		reply.Problems = append(reply.Problems, proto.Problem{What: p.What(), Hint: hint(p)})
 	}
 	return reply, nil
+}
+
+// hint says what to do about a tool file; of most the text says it already.
+func hint(p tool.Problem) string {
+	if p.Hint != "" {
+		return p.Hint
+	}
+	return "mend the file, then see whether it is right: desktop-assistant tool check"
 }
 
 func (a *App) publish(ev proto.Event, m bus.Meta) {

@@ -174,8 +174,8 @@ func TestReload(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "echo.toml"), "description = 7\n")
 	state, _ := bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) > 0 })
-	if !strings.Contains(state.Problems[0].What, "echo.toml:1") {
-		t.Errorf("the problem does not name its place: %+v", state.Problems)
+	if !strings.Contains(state.Problems[0].What, "echo.toml:1") || !strings.Contains(state.Problems[0].Hint, "desktop-assistant tool check") {
+		t.Errorf("the problem does not name its place and what to type: %+v", state.Problems)
 	}
 	tools, err := bus.Request(t.Context(), c, proto.ToolList{})
 	if err != nil || len(tools.Tools) != 1 || len(tools.Problems) == 0 {
@@ -189,6 +189,23 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) == 0 })
+}
+
+// TestProblems: a problem says what is wrong and what to do about it, each once.
+func TestProblems(t *testing.T) {
+	b := bustest.New(t)
+	start(t, b, map[string]string{"x.toml": "tiemout = 3\n" + echo, "y.toml": "command = [\"true\"]\n"})
+	tools, err := bus.Request(t.Context(), b.Connect("user"), proto.ToolList{})
+	if err != nil || len(tools.Problems) != 2 {
+		t.Fatalf("list: %+v, %v", tools, err)
+	}
+	typo, broken := tools.Problems[0], tools.Problems[1]
+	if !strings.HasSuffix(typo.What, `unknown key "tiemout"`) || typo.Hint != `did you mean "timeout"?` {
+		t.Errorf("the typo: %+v", typo)
+	}
+	if !strings.HasSuffix(broken.What, "y.toml:1: no description") || !strings.Contains(broken.Hint, "desktop-assistant tool check") {
+		t.Errorf("the broken file: %+v", broken)
+	}
 }
 
 // TestStop: stopping cancels what runs and leaves nothing.

@@ -91,6 +91,14 @@ type Problem struct {
 
 // String gives "FILE:LINE: text (hint)".
 func (p Problem) String() string {
+	if p.Hint == "" {
+		return p.What()
+	}
+	return p.What() + " (" + p.Hint + ")"
+}
+
+// What gives "FILE:LINE: text", without the hint.
+func (p Problem) What() string {
 	s := p.File
 	if p.Line > 0 {
 		s += fmt.Sprintf(":%d", p.Line)
@@ -99,11 +107,7 @@ func (p Problem) String() string {
 	if p.Warning {
 		s += "warning: "
 	}
-	s += p.Text
-	if p.Hint != "" {
-		s += " (" + p.Hint + ")"
-	}
-	return s
+	return s + p.Text
 }
 
 // Set is what a tools folder held at one moment. Its zero value has no tools.
