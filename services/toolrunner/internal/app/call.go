@@ -24,10 +24,18 @@ func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments
 	if len(arguments) == 0 { // a plain request without a body
 		arguments = []byte("{}")
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Before anything is told of it: a flood of calls is not to become one of events.
+	if refused := a.calls.add(c.Call, cancel); refused != nil {
+		refused.Call = c.Call
+		return *refused
+	}
+	defer a.calls.remove(c.Call)
 	meta := bus.Meta{Device: c.Device, Session: c.Session, Turn: c.Turn}
 	start := time.Now()
 	a.publish(proto.ToolCalled{Call: c.Call, Name: name, Arguments: asJSON(arguments)}, meta)
-	result := a.bounded(ctx, name, c, arguments)
+	result := a.bounded(ctx, cancel, name, c, arguments)
 	result.Call = c.Call
 	result.TookMS = time.Since(start).Milliseconds()
 	a.publish(proto.ToolFinished{ToolResult: result, Name: name}, meta)
@@ -35,13 +43,7 @@ func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments
 }
 
 // bounded runs a call until it ends, is cancelled, or its asker is gone.
-func (a *App) bounded(ctx context.Context, name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if refused := a.calls.add(c.Call, cancel); refused != nil {
-		return *refused
-	}
-	defer a.calls.remove(c.Call)
+func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel() // before the wait
