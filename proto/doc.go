@@ -16,8 +16,9 @@
 //
 // An [Event] says what happened, in the past tense, on da.evt. It is stored
 // for late readers. An event whose [Event.Live] is true is for screens only:
-// it travels on da.live, may be lost and is never stored. A [Command] says what someone wants, on
-// da.cmd, and is always answered: with its reply or with an [Error].
+// it travels on da.live, may be lost and is never stored. A [Command] says what
+// someone wants, on da.cmd, and is always answered: with its reply or with an
+// [Error].
 //
 // # Ordering
 //

@@ -24,17 +24,30 @@ const Any = "*"
 // stream travel on this one subject, since two subscriptions have no order.
 func AudioIn(dev, stream string) string { return rootAudio + dev + ".in." + stream }
 
+// StreamOfAudio gives the device and the stream of a subject made by [AudioIn].
+func StreamOfAudio(subject string) (dev, stream string, ok bool) {
+	tail, audio := strings.CutPrefix(subject, rootAudio)
+	dev, stream, in := strings.Cut(tail, ".in.")
+	return dev, stream, audio && in
+}
+
 // EventSubject is where an event of the given type ("stt.final") is published.
 func EventSubject(dev, typ string) string { return rootEvent + dev + "." + typ }
 
 // LiveSubject is where a lossy event for screens is published.
 func LiveSubject(dev, typ string) string { return rootLive + dev + "." + typ }
 
+// AreaOfEvent gives the area, such as "speech", of a subject made by
+// [EventSubject]; ok is false for another subject.
+func AreaOfEvent(subject string) (area string, ok bool) {
+	tail, event := strings.CutPrefix(subject, rootEvent)
+	_, typ, _ := strings.Cut(tail, ".")
+	area, _, named := strings.Cut(typ, ".")
+	return area, event && named
+}
+
 // EventsOf matches every event of one device; [Any] means all devices.
 func EventsOf(dev string) string { return rootEvent + dev + ".>" }
-
-// EventsOfArea matches the events of one area, such as "speech", of one device.
-func EventsOfArea(dev, area string) string { return rootEvent + dev + "." + area + ".>" }
 
 // LiveOf matches every lossy event of one device.
 func LiveOf(dev string) string { return rootLive + dev + ".>" }

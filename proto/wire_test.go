@@ -254,19 +254,34 @@ func TestToolCall(t *testing.T) {
 
 func TestSubjects(t *testing.T) {
 	for got, want := range map[string]string{
-		AudioIn("desk", "t1"):                                "da.audio.desk.in.t1",
-		EventSubject("desk", "stt.final"):                    "da.evt.desk.stt.final",
-		LiveSubject("desk", "turn.delta"):                    "da.live.desk.turn.delta",
-		EventsOf(Any):                                        "da.evt.*.>",
-		EventsOfArea("desk", "speech"):                       "da.evt.desk.speech.>",
-		LiveOf("desk"):                                       "da.live.desk.>",
-		CommandSubject("desk", "mic.start"):                  "da.cmd.desk.mic.start",
-		ToolRun("now"):                                       "da.tool.run.now",
-		ToolCancel("c1"):                                     "da.tool.cancel.c1",
+		AudioIn("desk", "t1"):               "da.audio.desk.in.t1",
+		EventSubject("desk", "stt.final"):   "da.evt.desk.stt.final",
+		LiveSubject("desk", "turn.delta"):   "da.live.desk.turn.delta",
+		EventsOf(Any):                       "da.evt.*.>",
+		LiveOf("desk"):                      "da.live.desk.>",
+		CommandSubject("desk", "mic.start"): "da.cmd.desk.mic.start",
+		ToolRun("now"):                      "da.tool.run.now",
+		ToolCancel("c1"):                    "da.tool.cancel.c1",
 		CommandSubject("l", StatusOf{Daemon: "micd"}.Verb()): "da.cmd.l.micd.status",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if dev, stream, ok := StreamOfAudio(AudioIn("desk", "t1")); dev != "desk" || stream != "t1" || !ok {
+		t.Errorf("audio of %q, stream %q, %v", dev, stream, ok)
+	}
+	if area, ok := AreaOfEvent(EventSubject("desk", "stt.final")); area != "stt" || !ok {
+		t.Errorf("area %q, %v", area, ok)
+	}
+	if call, ok := CallOfCancel(ToolCancel("c1")); call != "c1" || !ok {
+		t.Errorf("call %q, %v", call, ok)
+	}
+	for _, other := range []string{"", "da.evt.desk", "da.audio.desk", ToolRun("now"), LiveSubject("desk", "turn.delta")} {
+		_, _, audio := StreamOfAudio(other)
+		_, event := AreaOfEvent(other)
+		if _, cancel := CallOfCancel(other); audio || event || cancel {
+			t.Errorf("%q counts as audio %v, event %v, cancel %v", other, audio, event, cancel)
 		}
 	}
 	for _, bad := range []string{"", "a.b", "*", ">", "a b", "é", strings.Repeat("a", 65)} {

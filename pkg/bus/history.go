@@ -35,9 +35,9 @@ func (c *Conn) KeepEvents(ctx context.Context, bytes int64, age time.Duration) e
 	return nil
 }
 
-// History hands every kept event of a device to h, oldest first, up to now;
-// what was published a moment ago may not be kept yet. A
-// bus that keeps no events ([privacy] keep_events = false) has an empty
+// History hands every kept event of a device, or of the areas named, to h,
+// oldest first, up to now; what was published a moment ago may not be kept yet.
+// A bus that keeps no events ([privacy] keep_events = false) has an empty
 // history, which is no error.
 func (c *Conn) History(ctx context.Context, dev string, h EventHandler, areas ...string) error {
 	js, err := jetstream.New(c.nc)

@@ -5,6 +5,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,8 +128,10 @@ func (c *Conn) events(ctx context.Context, subject, what string, p Policy, h Eve
 // decode reads an event of one of the areas; ok is false when there is nothing
 // to hand on.
 func (c *Conn) decode(subject string, data []byte, areas []string) (env proto.Envelope, ev proto.Event, ok bool) {
-	if len(areas) > 0 && !inAreas(subject, areas) {
-		return env, nil, false
+	if len(areas) > 0 {
+		if area, _ := proto.AreaOfEvent(subject); !slices.Contains(areas, area) {
+			return env, nil, false
+		}
 	}
 	env, ev, err := proto.DecodeEvent(data)
 	if err != nil {
@@ -140,20 +143,6 @@ func (c *Conn) decode(subject string, data []byte, areas []string) (env proto.En
 		return env, nil, false
 	}
 	return env, ev, true
-}
-
-// inAreas compares the area token of an event subject (root, kind, device, area).
-func inAreas(subject string, areas []string) bool {
-	tokens := strings.SplitN(subject, ".", 5)
-	if len(tokens) < 4 {
-		return false
-	}
-	for _, a := range areas {
-		if tokens[3] == a {
-			return true
-		}
-	}
-	return false
 }
 
 // blameLimit bounds the subjects that are remembered and logged: whoever
@@ -186,8 +175,8 @@ func (c *Conn) Audio(ctx context.Context, dev string, p Policy, h AudioHandler) 
 			c.blame(m.Subject, err)
 			return
 		}
-		if tokens := strings.Split(m.Subject, "."); len(tokens) == 5 {
-			h(ctx, tokens[2], tokens[4], a)
+		if dev, stream, ok := proto.StreamOfAudio(m.Subject); ok {
+			h(ctx, dev, stream, a)
 		}
 	})
 }
