@@ -16,23 +16,14 @@ import (
 	"example.org/desktop-assistant/proto"
 )
 
-// Validate returns every value that is out of range, of no known name or at
-// odds with another, as Errors without a place in a file; nil when there is
-// none. Load has already done this, with places.
-func (c Config) Validate() error {
-	var faults []*Error
-	for _, f := range c.check() {
-		faults = append(faults, &Error{Text: f.text, Hint: f.hint})
-	}
-	return join(faults)
-}
-
 // finding is a fault of one key, before its place in the file is known.
 type finding struct{ name, text, hint string }
 
 // checker collects findings.
 type checker []finding
 
+// check finds every value that is out of range, of no known name or at odds
+// with another.
 func (c Config) check() []finding {
 	var k checker
 	k.web("llm", c.LLM, "http://localhost:8181/v1")

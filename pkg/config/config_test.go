@@ -195,18 +195,21 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestCheck(t *testing.T) {
 	c := Default()
-	if err := c.Validate(); err != nil {
-		t.Errorf("defaults: %v", err)
+	if found := c.check(); len(found) > 0 {
+		t.Errorf("defaults: %v", found)
 	}
 	c.ToolRounds, c.Mic.Patience = -1, "slow"
-	want := "config: tool_rounds must be from 0 to 100, not -1\n" +
-		`config: mic.patience must be "quick", "normal" or "patient", not "slow"`
-	if err := c.Validate(); err == nil || err.Error() != want || len(Faults(err)) != 2 {
-		t.Errorf("got %v, want %s", err, want)
+	want := []string{"tool_rounds must be from 0 to 100, not -1", `mic.patience must be "quick", "normal" or "patient", not "slow"`}
+	var got []string
+	for _, f := range c.check() {
+		got = append(got, f.text)
 	}
-	if err := (Config{}).Validate(); err == nil {
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len((Config{}).check()) == 0 {
 		t.Error("an empty struct is valid")
 	}
 }

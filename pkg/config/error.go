@@ -11,7 +11,7 @@ import (
 // Error is one fault of a configuration file. Several of them travel as one
 // error made by [errors.Join]; Faults takes them apart again.
 type Error struct {
-	File string // as it was given to Load; empty when the fault came from Validate
+	File string // as it was given to Load; empty when there is no home folder to look in
 	Line int    // from 1; 0 when the fault has no place in the file
 	Col  int    // in characters, from 1, where the key begins
 	Text string // what is wrong

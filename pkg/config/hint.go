@@ -113,7 +113,7 @@ func joinKey(path, key string) string {
 }
 
 // isBare reports whether r may stand in a key without quotes (and in the name
-// of a device, which has the same letters).
+// of a language or a variable, which have the same letters).
 func isBare(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
 }

@@ -181,9 +181,7 @@ func redact(value string) string {
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Languages lists the configured languages, the keys of [voice], sorted.
-func (c Config) Languages() []string {
-	return slices.Sorted(maps.Keys(c.Voice))
-}
+func (c Config) Languages() []string { return sortedKeys(c.Voice) }
 
 // ToolsEnv names the environment variable with a folder of tools that is used
 // when the configuration names none and the user has none yet: `run` from a

@@ -151,7 +151,7 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 			return ExitFault
 		}
 	}
-	conn.OnChange(func(up bool) { env.busChanged(up) })
+	conn.OnChange(env.busChanged)
 	if err := conn.Open(ctx); err != nil {
 		if ctx.Err() != nil {
 			return 0 // told to stop before it began
@@ -160,7 +160,7 @@ func serve(ctx context.Context, stop func(), info Info, build func(Env) (App, er
 		return ExitConfig
 	}
 	defer conn.Close()
-	env.inner.app = app
+	env.Attach(app)
 	return supervise(ctx, stop, app, log, stopLimit)
 }
 

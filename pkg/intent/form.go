@@ -148,17 +148,6 @@ func (f form) free() bool {
 	return false
 }
 
-// HasFreeText reports whether some sentence of t has a param without an enum.
-// Those sentences are left out of Phrases and Grammar.
-func (t Template) HasFreeText() bool {
-	for _, f := range t.forms {
-		if f.free() {
-			return true
-		}
-	}
-	return false
-}
-
 // Phrases returns at most limit sentences of t in a fixed order, every enum
 // value put in, white space single. Sentences with free text are left out.
 func (t Template) Phrases(limit int) []string {

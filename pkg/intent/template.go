@@ -30,9 +30,6 @@ type Template struct {
 	forms  []form
 }
 
-// String returns the template as it was written.
-func (t Template) String() string { return t.source }
-
 // A SyntaxError says what is wrong with a template, where, and what to write.
 type SyntaxError struct {
 	Template string
