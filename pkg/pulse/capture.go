@@ -197,12 +197,12 @@ func (s *Capture) Close() {
 	}
 }
 
-// end marks the stream as ended; it reports whether it was running.
-func (s *Capture) end(err error) bool {
+// end marks the stream as ended; the first cause stays.
+func (s *Capture) end(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return false
+		return
 	}
 	s.ended, s.err = true, err
 	if s.dog != nil {
@@ -210,7 +210,6 @@ func (s *Capture) end(err error) bool {
 	}
 	close(s.frames)
 	close(s.done)
-	return true
 }
 
 // stall runs on the timer's goroutine.

@@ -40,8 +40,7 @@ type Options struct {
 // A Conn is one connection to a server. It is safe for many goroutines. Once lost
 // or closed it stays so.
 type Conn struct {
-	wire   *wire.Session
-	server string
+	wire *wire.Session
 
 	mu       sync.Mutex
 	ended    bool // the read loop is done: nothing may register any more
@@ -88,7 +87,7 @@ func dialOne(ctx context.Context, o Options, a place.Address, cookie []byte) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{server: a.String(), captures: map[uint32]*Capture{}, players: map[uint32]*Playback{}}
+	c := &Conn{captures: map[uint32]*Capture{}, players: map[uint32]*Playback{}}
 	c.wire = wire.Open(nc, c.handle)
 	if err := c.wire.Login(ctx, cookie, []wire.Property{
 		{Key: "application.name", Value: o.Name},
@@ -101,9 +100,6 @@ func dialOne(ctx context.Context, o Options, a place.Address, cookie []byte) (*C
 	}
 	return c, nil
 }
-
-// Server is the address we are connected to, as "unix:/path" or "tcp:host:port".
-func (c *Conn) Server() string { return c.server }
 
 // Lost is closed when the connection is gone, by the server's doing or by Close;
 // every stream has been told before.

@@ -34,32 +34,6 @@ func (c *Conn) Info(ctx context.Context) (Info, error) {
 	return Info{Name: r.PackageName, Version: r.PackageVersion, DefaultSink: r.DefaultSinkName, DefaultSource: r.DefaultSourceName}, nil
 }
 
-// Sources lists the sources, monitors included.
-func (c *Conn) Sources(ctx context.Context) ([]Device, error) {
-	var r proto.GetSourceInfoListReply
-	if err := c.wire.Request(ctx, &proto.GetSourceInfoList{}, &r); err != nil {
-		return nil, fmt.Errorf("list sources: %w", err)
-	}
-	list := make([]Device, 0, len(r))
-	for _, s := range r {
-		list = append(list, sourceDevice(s))
-	}
-	return list, nil
-}
-
-// Sinks lists the sinks.
-func (c *Conn) Sinks(ctx context.Context) ([]Device, error) {
-	var r proto.GetSinkInfoListReply
-	if err := c.wire.Request(ctx, &proto.GetSinkInfoList{}, &r); err != nil {
-		return nil, fmt.Errorf("list sinks: %w", err)
-	}
-	list := make([]Device, 0, len(r))
-	for _, s := range r {
-		list = append(list, sinkDevice(s))
-	}
-	return list, nil
-}
-
 // Source asks for one source by name, empty for the default one; its Mute is what
 // a mute switch of the microphone shows. ErrNoDevice means that it is not there.
 func (c *Conn) Source(ctx context.Context, name string) (Device, error) {

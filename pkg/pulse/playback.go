@@ -445,17 +445,7 @@ func (p *Playback) position(ctx context.Context, stops int) (int64, error) {
 	return p.played, nil
 }
 
-// Latency is how long a sample written now takes to the ear when the stream runs:
-// what the server holds plus the sink's own delay.
-func (p *Playback) Latency(ctx context.Context) (time.Duration, error) {
-	r, err := p.latency(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read latency: %w", err)
-	}
-	held := time.Duration(max(0, r.WriteIndex-r.ReadIndex)/bytesPerF32) * time.Second / time.Duration(p.rate)
-	return held + time.Duration(r.Latency)*time.Microsecond, nil
-}
-
+// latency asks how far the server has read, and how long that takes to the ear.
 func (p *Playback) latency(ctx context.Context) (*proto.GetPlaybackLatencyReply, error) {
 	now := time.Now()
 	req := &proto.GetPlaybackLatency{StreamIndex: p.index, Time: proto.Time{

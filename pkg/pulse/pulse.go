@@ -3,7 +3,7 @@
 // Package pulse records from and plays to a PulseAudio or PipeWire server.
 //
 // A [Conn] is one connection, thrown away once it is lost; [Redial] makes the
-// next one. On it live [Capture] and [Playback] streams, device lists and change
+// next one. On it live [Capture] and [Playback] streams, devices and change
 // events. It stands on the wire codec of jfreymuth/pulse (its proto package) and
 // not on that library's client, which can block for ever, hides killed streams
 // and cannot play two streams at once.

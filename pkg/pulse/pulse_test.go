@@ -135,11 +135,6 @@ func TestPlaybackIsHeardWhole(t *testing.T) {
 	rec := r.Record()
 	p := playback(t, c)
 	must(t, p.Write(t.Context(), tone(time.Second)))
-	latency, err := p.Latency(t.Context())
-	must(t, err)
-	if latency <= 0 || latency > time.Second {
-		t.Errorf("latency is %v", latency)
-	}
 	must(t, p.Drain(t.Context()))
 	played, err := p.Played(t.Context())
 	must(t, err)
@@ -323,11 +318,6 @@ func TestPlaybackFollowsTheDefaultSink(t *testing.T) {
 	if info, err := c.Info(t.Context()); err != nil || info.DefaultSink != "other" || info.DefaultSource != soundtest.Mic || info.Name == "" {
 		t.Errorf("info is %+v, %v", info, err)
 	}
-	sinks, err := c.Sinks(t.Context())
-	must(t, err)
-	if len(sinks) != 3 {
-		t.Errorf("sinks are %+v, want 3", sinks)
-	}
 }
 
 // until waits for a condition, looking again at each change.
@@ -394,14 +384,11 @@ func TestUnpluggedSourceEndsTheCapture(t *testing.T) {
 	}
 	r.Pactl("load-module", "module-remap-source", "source_name="+soundtest.Mic, "master="+soundtest.Feed+".monitor")
 	until(t, changes, func() bool {
-		list, err := c.Sources(t.Context())
-		must(t, err)
-		for _, d := range list {
-			if d.Name == soundtest.Mic {
-				return true
-			}
+		_, err := c.Source(t.Context(), soundtest.Mic)
+		if !errors.Is(err, pulse.ErrNoDevice) {
+			must(t, err)
 		}
-		return false
+		return err == nil
 	})
 	again := capture(t, c, soundtest.Mic)
 	<-again.Frames()
