@@ -146,7 +146,7 @@ func (k *killing) heard(moment string, mark, seen int, ended proto.TurnEnded) {
 		})
 	})
 	k.rec.WaitSilence(k.rec.Len(), time.Second, waitLimit)
-	if l := overall(k.t, k.rec.Samples(mark), "en-us", text); l < 0.7 {
+	if l := likeness(k.t, k.rec.Samples(mark), "en-us", text); l < 0.9 {
 		k.t.Errorf("%s: what was played after the kill is like %q by %.2f only", moment, text, l)
 	}
 }

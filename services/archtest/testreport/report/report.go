@@ -117,28 +117,77 @@ func known(said string) bool {
 	return false
 }
 
-// Main runs go test in each module folder and gives the exit code.
+// A Step is one run of go test: the packages of a module that match.
+type Step struct {
+	Dir  string
+	Args []string // of go test, flags and packages
+}
+
+// Steps are the runs for the module folders: every package with the race
+// detector, and at the end those of end to end tests, alone and without it.
+// They play and record in real time, and what they test is other processes.
+func Steps(modules []string) ([]Step, error) {
+	var steps, last []Step
+	for _, dir := range modules {
+		cmd := exec.Command("go", "list", "./...")
+		cmd.Dir, cmd.Stderr = dir, os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list packages of %s: %w", dir, err)
+		}
+		step := Step{dir, []string{"-race"}}
+		for _, p := range strings.Fields(string(out)) {
+			if strings.HasSuffix(p, "/e2e") {
+				last = append(last, Step{dir, []string{p}})
+				continue
+			}
+			step.Args = append(step.Args, p)
+		}
+		steps = append(steps, step)
+	}
+	return append(steps, last...), nil
+}
+
+// Main runs the tests of the module folders and gives the exit code.
 func Main(modules []string, w io.Writer) int {
+	steps, err := Steps(modules)
+	if err != nil {
+		fmt.Fprintln(w, err)
+		return 1
+	}
 	var t Tally
 	broken := false
-	for _, m := range modules {
+	for _, s := range steps {
 		start := time.Now()
-		cmd := exec.Command("go", "test", "-json", "-race", "-timeout", "20m", "./...")
-		cmd.Dir, cmd.Stderr = m, os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			fmt.Fprintln(w, err)
-			return 1
-		}
-		readErr := t.Read(out)
-		if err := errors.Join(readErr, cmd.Wait()); err != nil {
+		if err := t.run(s); err != nil {
 			broken = true
+			fmt.Fprintln(w, err)
 		}
-		fmt.Fprintf(w, "tested %s in %s\n", strings.TrimPrefix(m, "../"), time.Since(start).Round(time.Second))
+		name := strings.TrimPrefix(s.Dir, "../")
+		if len(s.Args) == 1 {
+			name = s.Args[0]
+		}
+		fmt.Fprintf(w, "tested %s in %s\n", name, time.Since(start).Round(time.Second))
 	}
+	return t.print(w, broken)
+}
+
+// run is one step; its failures are in the tally and in the error.
+func (t *Tally) run(s Step) error {
+	cmd := exec.Command("go", append([]string{"test", "-json", "-timeout", "20m"}, s.Args...)...)
+	cmd.Dir, cmd.Stderr = s.Dir, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return errors.Join(t.Read(out), cmd.Wait())
+}
+
+// print writes what the run came to; its last line is counted by CI.
+func (t *Tally) print(w io.Writer, broken bool) int {
 	for _, c := range t.Complaints {
 		fmt.Fprintln(w, c)
 	}
