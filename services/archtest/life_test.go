@@ -4,6 +4,8 @@ package archtest
 
 import (
 	"go/ast"
+	"go/token"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,8 +93,22 @@ func isSel(n ast.Node, pkg, name string) bool {
 }
 
 // TestLogs: who logs was given a logger; the default one has no daemon's name.
+// Keys are constants, so that a log can be searched; tests log to t.Log.
 func TestLogs(t *testing.T) {
 	for _, f := range files(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			switch {
+			case !ok:
+			case f.test && (isSel(call.Fun, "slog", "NewTextHandler") || isSel(call.Fun, "slog", "NewJSONHandler")):
+				if out := call.Args[0]; isSel(out, "os", "Stderr") || isSel(out, "os", "Stdout") {
+					t.Errorf("%s:%d logs past the test: write to t.Log", f.path, f.line(call))
+				}
+			case !f.test && logs(call) && !constantKeys(call):
+				t.Errorf("%s:%d logs a key that is no literal", f.path, f.line(call))
+			}
+			return true
+		})
 		if f.test || f.dir == "pkg/daemon" {
 			continue
 		}
@@ -114,6 +130,34 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// logs says whether a call writes a line to a logger, by the names of both.
+func logs(call *ast.CallExpr) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, sel.Sel.Name) {
+		return false
+	}
+	on := ""
+	switch x := sel.X.(type) {
+	case *ast.Ident:
+		on = x.Name
+	case *ast.SelectorExpr:
+		on = x.Sel.Name
+	}
+	return strings.EqualFold(on, "log")
+}
+
+// constantKeys says whether each key after the message is a literal; a list that
+// is spread is not looked into.
+func constantKeys(call *ast.CallExpr) bool {
+	for i, arg := range call.Args {
+		lit, ok := arg.(*ast.BasicLit)
+		if i%2 == 1 && !call.Ellipsis.IsValid() && (!ok || lit.Kind != token.STRING) {
+			return false
+		}
+	}
+	return true
+}
+
 // TestSleeps: a test waits for a condition, never for a time.
 func TestSleeps(t *testing.T) {
 	all := files(t)
@@ -126,13 +170,37 @@ func TestSleeps(t *testing.T) {
 			continue
 		}
 		bubble := bubbles[f.dir]
+		limits := map[ast.Node]bool{} // what a select waits for beside the condition
 		ast.Inspect(f.ast, func(n ast.Node) bool {
-			if sel, ok := n.(*ast.SelectorExpr); ok && isSel(sel, "time", "Sleep") && !bubble {
-				t.Errorf("%s:%d sleeps: wait for what is meant (virtual time excepted)", f.path, f.line(sel))
+			if c, ok := n.(*ast.CommClause); ok {
+				limits[c.Comm] = true
+			}
+			if n != nil && !bubble && !limits[n] && (isSel(n, "time", "Sleep") || waitsForTime(n)) {
+				t.Errorf("%s:%d sleeps: wait for what is meant (virtual time excepted)", f.path, f.line(n))
 			}
 			return true
 		})
 	}
+}
+
+// waitsForTime says whether a statement does nothing but receive from a timer.
+func waitsForTime(n ast.Node) bool {
+	stmt, ok := n.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	receive, ok := stmt.X.(*ast.UnaryExpr)
+	if !ok || receive.Op != token.ARROW {
+		return false
+	}
+	from := receive.X
+	if sel, ok := from.(*ast.SelectorExpr); ok { // time.NewTimer(d).C
+		from = sel.X
+	}
+	call, ok := from.(*ast.CallExpr)
+	return ok && slices.ContainsFunc([]string{"After", "Tick", "NewTimer", "NewTicker"}, func(name string) bool {
+		return isSel(call.Fun, "time", name)
+	})
 }
 
 // TestFuzz: whatever reads bytes from outside has a fuzz target.
