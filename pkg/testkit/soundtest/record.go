@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"example.org/desktop-assistant/pkg/audio"
 )
 
 // recordLag is more than the sound that is on its way between sink and recording.
@@ -52,10 +54,13 @@ var _ io.Writer = (*Recording)(nil)
 
 // Write takes the recorder's output; it is not for tests.
 func (rec *Recording) Write(data []byte) (int, error) {
+	samples, err := audio.DecodePCM(data)
+	if err != nil { // parec writes whole fragments of whole samples
+		return 0, err
+	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	// parec writes whole fragments of whole samples.
-	rec.samples = append(rec.samples, samplesOf(data)...)
+	rec.samples = append(rec.samples, samples...)
 	rec.chunks = append(rec.chunks, chunk{len(rec.samples), time.Now()})
 	return len(data), nil
 }

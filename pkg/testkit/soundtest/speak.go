@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.org/desktop-assistant/pkg/audio"
 )
 
 // Voices of flite that the recogniser understands best: 80 of 80 test sentences
@@ -45,7 +47,7 @@ func Synthesize(tb testing.TB, voice, text string) []int16 {
 	} else {
 		run(tb, env, nil, "flite", "-voice", voice, "-t", text, "-o", file)
 	}
-	return samplesOf(run(tb, env, nil, "sox", "-q", file, "-t", "raw", "-r", "16000", "-c", "1", "-b", "16", "-e", "signed", "-", "norm", "-6"))
+	return samplesOf(tb, run(tb, env, nil, "sox", "-q", file, "-t", "raw", "-r", "16000", "-c", "1", "-b", "16", "-e", "signed", "-", "norm", "-6"))
 }
 
 // Say speaks into the microphone in real time, with 0.3 s of silence before and
@@ -67,7 +69,7 @@ func (r *Rig) Play(samples []int16) {
 func (r *Rig) StartPlay(sink string, samples []int16) (wait func()) {
 	r.tb.Helper()
 	p := start(r.tb, r.privateEnv(), func(cmd *exec.Cmd) {
-		cmd.Stdin = bytes.NewReader(bytesOf(samples))
+		cmd.Stdin = bytes.NewReader(audio.EncodePCM(samples))
 	}, "pacat", "--playback", "--raw", "--format=s16le", "--rate=16000", "--channels=1", playDelay, "-d", sink)
 	r.tb.Cleanup(p.kill)
 	return func() {

@@ -3,11 +3,11 @@
 package soundtest
 
 import (
-	"bytes"
-	"encoding/binary"
 	"os"
 	"testing"
 	"time"
+
+	"example.org/desktop-assistant/pkg/audio"
 )
 
 const (
@@ -22,10 +22,10 @@ const (
 )
 
 // Samples is how many samples last d.
-func Samples(d time.Duration) int { return int(d * Rate / time.Second) }
+func Samples(d time.Duration) int { return audio.Samples(d, Rate) }
 
 // Duration is how long n samples last.
-func Duration(n int) time.Duration { return time.Duration(n) * time.Second / Rate }
+func Duration(n int) time.Duration { return audio.Duration(n, Rate) }
 
 // Peak is the largest amplitude, 0 to 32768.
 func Peak(samples []int16) int {
@@ -75,7 +75,7 @@ func Pad(samples []int16, before, after time.Duration) []int16 {
 // WriteWAV writes a WAV file.
 func WriteWAV(tb testing.TB, path string, samples []int16) {
 	tb.Helper()
-	if err := os.WriteFile(path, wav(samples), 0o600); err != nil {
+	if err := os.WriteFile(path, audio.EncodeWAV(samples, Rate), 0o600); err != nil {
 		tb.Fatalf("write recording: %v", err)
 	}
 }
@@ -83,42 +83,15 @@ func WriteWAV(tb testing.TB, path string, samples []int16) {
 // ReadWAV reads a sound file of any format sox knows.
 func ReadWAV(tb testing.TB, path string) []int16 {
 	tb.Helper()
-	return samplesOf(run(tb, nil, nil, "sox", "-q", path, "-t", "raw", "-r", "16000", "-c", "1", "-b", "16", "-e", "signed", "-"))
+	return samplesOf(tb, run(tb, nil, nil, "sox", "-q", path, "-t", "raw", "-r", "16000", "-c", "1", "-b", "16", "-e", "signed", "-"))
 }
 
-// wav is a file of one format chunk and one data chunk.
-func wav(samples []int16) []byte {
-	const header, channels, bits = 36, 1, 16
-	data := bytesOf(samples)
-	le := binary.LittleEndian
-	b := append([]byte("RIFF"), le.AppendUint32(nil, uint32(header+len(data)))...)
-	b = append(b, "WAVEfmt "...)
-	b = le.AppendUint32(b, bits)
-	b = le.AppendUint16(b, 1) // PCM
-	b = le.AppendUint16(b, channels)
-	b = le.AppendUint32(b, Rate)
-	b = le.AppendUint32(b, Rate*channels*bits/8)
-	b = le.AppendUint16(b, channels*bits/8)
-	b = le.AppendUint16(b, bits)
-	b = append(b, "data"...)
-	b = le.AppendUint32(b, uint32(len(data)))
-	return append(b, data...)
-}
-
-func bytesOf(samples []int16) []byte {
-	var b bytes.Buffer
-	b.Grow(2 * len(samples))
-	for _, v := range samples {
-		b.WriteByte(byte(v))
-		b.WriteByte(byte(uint16(v) >> 8))
+// samplesOf reads raw sound as the rig's programs write it.
+func samplesOf(tb testing.TB, data []byte) []int16 {
+	tb.Helper()
+	samples, err := audio.DecodePCM(data)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	return b.Bytes()
-}
-
-func samplesOf(data []byte) []int16 {
-	out := make([]int16, len(data)/2)
-	for i := range out {
-		out[i] = int16(binary.LittleEndian.Uint16(data[2*i:]))
-	}
-	return out
+	return samples
 }
