@@ -45,7 +45,7 @@ func (a *App) say(ctx context.Context, cmd proto.SpeechSay) (proto.Done, error) 
 			return proto.Done{}, err
 		}
 		if a.engine == nil {
-			return proto.Done{}, proto.Errorf(proto.CodeUnavailable, cmd.Verb(), "there is no speech engine").WithHint("apt install espeak-ng")
+			return proto.Done{}, noEngine(cmd.Verb())
 		}
 		if err := a.Sound.Ready(); err != nil {
 			return proto.Done{}, err
@@ -56,6 +56,10 @@ func (a *App) say(ctx context.Context, cmd proto.SpeechSay) (proto.Done, error) 
 		a.queue.Say(time.Now(), cmd)
 		return proto.Done{}, nil
 	})
+}
+
+func noEngine(op string) *proto.Error {
+	return proto.Errorf(proto.CodeUnavailable, op, "there is no speech engine").WithHint("apt install espeak-ng")
 }
 
 // sentence makes what the engine gets. A sentence that came without its spoken
@@ -107,7 +111,7 @@ func (a *App) resume(ctx context.Context, _ proto.SpeechResume) (proto.Done, err
 func (a *App) voices(ctx context.Context, cmd proto.SpeechVoices) (proto.Voices, error) {
 	return ask(ctx, a, func() (proto.Voices, error) {
 		if a.engine == nil {
-			return proto.Voices{}, proto.Errorf(proto.CodeUnavailable, cmd.Verb(), "there is no speech engine").WithHint("apt install espeak-ng")
+			return proto.Voices{}, noEngine(cmd.Verb())
 		}
 		return proto.Voices{Engine: a.engine.Name(), Voices: a.engine.Voices()}, nil
 	})

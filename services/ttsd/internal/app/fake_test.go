@@ -67,6 +67,7 @@ func fakes() (*engine, *sinktest.Speaker, func(*App)) {
 	e, s := &engine{}, sinktest.New()
 	return e, s, func(a *App) {
 		a.Sound = s
+		a.soundChanged(nil, nil) // it is there
 		a.Find = func(context.Context) (synth.Engine, error) { return e, nil }
 	}
 }

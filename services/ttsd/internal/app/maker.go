@@ -94,9 +94,9 @@ func (m *maker) make(ctx context.Context, j job) error {
 	if j.sentence.Text == "" {
 		return nil
 	}
-	err := m.attempt(ctx, j)
-	if errors.Is(err, errNothing) {
-		err = m.attempt(ctx, j)
+	some, err := j.attempt(ctx)
+	if err != nil && !some {
+		_, err = j.attempt(ctx)
 	}
 	if errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
 		m.lost.Store(true)
@@ -104,22 +104,11 @@ func (m *maker) make(ctx context.Context, j job) error {
 	return err
 }
 
-// errNothing marks a failure that has left no sound behind.
-var errNothing = errors.New("no sound")
-
-type nothing struct{ error }
-
-func (nothing) Is(target error) bool { return target == errNothing }
-func (n nothing) Unwrap() error      { return n.error }
-
-func (m *maker) attempt(ctx context.Context, j job) error {
-	some := false
-	err := j.engine.Synthesize(ctx, j.sentence, func(rate int, samples []float32) {
+// attempt says whether some sound was made, also when not all of it was.
+func (j job) attempt(ctx context.Context) (some bool, err error) {
+	err = j.engine.Synthesize(ctx, j.sentence, func(rate int, samples []float32) {
 		some = true
 		j.clip.Append(rate, samples)
 	})
-	if err != nil && !some {
-		return nothing{err}
-	}
-	return err
+	return some, err
 }

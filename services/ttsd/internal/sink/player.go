@@ -101,7 +101,7 @@ func (p *Player) order(f func(ctx context.Context)) {
 
 // Run plays until ctx ends. What is still there then is dropped without a word.
 func (p *Player) Run(ctx context.Context) {
-	defer p.close()
+	defer p.drop()
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		orders := p.orders
@@ -390,10 +390,7 @@ func (p *Player) waitDrain() {
 func (p *Player) stop(ctx context.Context) {
 	p.held = false
 	p.halt(ctx)
-	e := Extent{}
-	if len(p.tracks) > 0 {
-		e = p.tracks[0].extent()
-	}
+	e := p.first()
 	p.tracks, p.lostAt = nil, time.Time{}
 	p.listen.Cut(e)
 }
@@ -436,6 +433,7 @@ func (p *Player) release(ctx context.Context) {
 	p.listen.Released(p.first())
 }
 
+// first is how much of the first clip was heard.
 func (p *Player) first() Extent {
 	if len(p.tracks) == 0 {
 		return Extent{}
@@ -469,5 +467,3 @@ func (p *Player) drop() {
 	p.waitDrain()
 	p.stream, p.running, p.stale, p.triedAt = nil, false, false, time.Time{}
 }
-
-func (p *Player) close() { p.drop() }
