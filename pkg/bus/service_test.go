@@ -219,7 +219,8 @@ func TestGarbage(t *testing.T) {
 		}))
 
 	nc := raw(t, b)
-	garbage := []string{"", "{", "null", "[]", "\x00\xff", `{"v":1}`, `{"v":2,"type":"stt.final"}`, `{"v":1,"type":"stt.final","data":[]}`}
+	garbage := []string{"", "{", "null", "[]", "\x00\xff", `{"v":1}`, `{"v":2,"type":"stt.final"}`, `{"v":1,"type":"stt.final","data":[]}`,
+		`{"v":1,"type":"stt.final","dev":"other","data":{}}`, `{"v":1,"type":"turn.ended","dev":"local","data":{}}`}
 	for range 3 {
 		for _, g := range garbage {
 			for _, subject := range []string{proto.EventSubject("local", "stt.final"), proto.AudioIn("local", "s1"), proto.ToolCancel("c1")} {
@@ -228,7 +229,7 @@ func TestGarbage(t *testing.T) {
 				}
 			}
 		}
-		if err := nc.Publish(proto.EventSubject("local", "new.thing"), []byte(`{"v":1,"type":"new.thing","data":7,"extra":1}`)); err != nil {
+		if err := nc.Publish(proto.EventSubject("local", "new.thing"), []byte(`{"v":1,"type":"new.thing","dev":"local","data":7,"extra":1}`)); err != nil {
 			t.Fatal(err)
 		}
 	}

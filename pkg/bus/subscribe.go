@@ -134,6 +134,10 @@ func (c *Conn) decode(subject string, data []byte, areas []string) (env proto.En
 		}
 	}
 	env, ev, err := proto.DecodeEvent(data)
+	if err == nil && subject != proto.EventSubject(env.Dev, env.Type) && subject != proto.LiveSubject(env.Dev, env.Type) {
+		// Who may publish what is decided by subject, so the envelope must not say otherwise.
+		err = proto.Errorf(proto.CodeInvalid, "decode event", "the envelope is of %q on device %q", env.Type, env.Dev)
+	}
 	if err != nil {
 		c.blame(subject, err)
 		return env, nil, false
