@@ -27,13 +27,9 @@ type Ask func(ctx context.Context, service string) (instance string, err error)
 
 // Watch watches some daemons.
 type Watch struct {
-	// Ask is how; Busy says whether a turn runs now. Changed is told of every
-	// change: was and now are instances, "" for none. Its calls for one service
-	// come one after the other; it does not block.
-	Ask     Ask
-	Busy    func() bool
-	Changed func(service, was, now string)
-
+	ask      Ask
+	busy     func() bool
+	changed  func(service, was, now string)
 	services []string
 	poke     map[string]chan struct{}
 
@@ -41,9 +37,11 @@ type Watch struct {
 	seen map[string]string
 }
 
-// New makes a watch over services.
+// New makes a watch over services. busy says whether a turn runs now. changed is
+// told of every change: was and now are instances, "" for none. Its calls for
+// one service come one after the other; it must not block.
 func New(ask Ask, busy func() bool, changed func(service, was, now string), services ...string) *Watch {
-	w := &Watch{Ask: ask, Busy: busy, Changed: changed, services: services,
+	w := &Watch{ask: ask, busy: busy, changed: changed, services: services,
 		poke: map[string]chan struct{}{}, seen: map[string]string{}}
 	for _, s := range services {
 		w.poke[s] = make(chan struct{}, 1)
@@ -96,7 +94,7 @@ func (w *Watch) watch(ctx context.Context, service string) {
 		}
 		late = w.look(ctx, service, late)
 		switch {
-		case w.Busy():
+		case w.busy():
 			timer.Reset(busyEvery)
 		case w.Instance(service) == "":
 			timer.Reset(awayEvery)
@@ -111,7 +109,7 @@ func (w *Watch) watch(ctx context.Context, service string) {
 func (w *Watch) look(ctx context.Context, service string, late int) int {
 	askCtx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	instance, err := w.Ask(askCtx, service)
+	instance, err := w.ask(askCtx, service)
 	switch {
 	case ctx.Err() != nil:
 		return late
@@ -135,6 +133,6 @@ func (w *Watch) note(service, now string) {
 	w.seen[service] = now
 	w.mu.Unlock()
 	if was != now {
-		w.Changed(service, was, now)
+		w.changed(service, was, now)
 	}
 }

@@ -37,7 +37,6 @@ const (
 	ToolLate     Key = "tool_late"     // a tool ran out of time
 	ToolFailed   Key = "tool_failed"   // a tool could not do it; {reason}
 	Unconfirmed  Key = "unconfirmed"   // a tool needs a yes that cannot be asked for
-	NoIntent     Key = "no_intent"     // no chat server is asked and no local intent matched; {examples}
 	Done         Key = "done"          // a tool did it and printed nothing
 	NoVoice      Key = "no_voice"      // the speech engine is gone: shown only
 	Internal     Key = "internal"      // a defect of ours

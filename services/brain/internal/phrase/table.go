@@ -188,14 +188,6 @@ var table = map[Key]map[string]string{
 		"es": "Lo siento, hace falta tu confirmación y todavía no puedo pedirla.",
 		"pt": "Desculpa, é precisa a tua confirmação e ainda não posso pedi-la.",
 	},
-	NoIntent: {
-		"en": "I don't know that one. You can ask me for example: {examples}.",
-		"it": "Questo non lo so. Puoi chiedermi per esempio: {examples}.",
-		"de": "Das weiß ich nicht. Du kannst mich zum Beispiel fragen: {examples}.",
-		"fr": "Je ne sais pas. Tu peux me demander par exemple : {examples}.",
-		"es": "Eso no lo sé. Puedes preguntarme por ejemplo: {examples}.",
-		"pt": "Isso não sei. Podes perguntar-me por exemplo: {examples}.",
-	},
 	Done: {
 		"en": "Done.", "it": "Fatto.", "de": "Erledigt.", "fr": "C'est fait.", "es": "Hecho.", "pt": "Feito.",
 	},

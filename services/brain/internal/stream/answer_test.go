@@ -5,6 +5,7 @@ package stream
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -262,7 +263,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	tools := Names(offered)
+	tools := slices.Sorted(maps.Keys(offered))
 	for _, p := range []Problem{ProblemTool, ProblemArguments, ProblemTruncated, ProblemInterrupted} {
 		if got := (Call{Name: "x", Raw: "{'a", Problem: p}).Refusal(tools); !strings.HasPrefix(got, "error: ") {
 			t.Errorf("%s: got %q", p, got)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -172,9 +171,4 @@ func repair(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
-}
-
-// Names returns the offered tools sorted by name, for Refusal.
-func Names(offer markup.Offer) []string {
-	return slices.Sorted(maps.Keys(offer))
 }
