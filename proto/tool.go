@@ -134,6 +134,12 @@ type ToolSpec struct {
 	Reply       map[string]string   `json:"reply,omitempty"`     // answer of an intent by language, with {output}
 	TimeoutMS   int64               `json:"timeout_ms"`
 	External    bool                `json:"external"` // may be offered to an external chat server
-	Confirm     string              `json:"confirm"`  // never or voice
+	Confirm     string              `json:"confirm"`  // ConfirmNever or ConfirmVoice
 	Parallel    bool                `json:"parallel"`
 }
+
+// Whether the user is asked for a yes before a tool runs.
+const (
+	ConfirmNever = "never"
+	ConfirmVoice = "voice"
+)

@@ -61,7 +61,7 @@ func (c *Call) refuse(offer catalog.Offer) (kind, text string) {
 		return proto.KindUnknownTool, c.Refusal(names)
 	case c.Problem != "":
 		return proto.KindInvalidArguments, c.Refusal(names)
-	case c.Spec.Confirm == "voice":
+	case c.Spec.Confirm == proto.ConfirmVoice:
 		c.Unconfirmed = true
 		return proto.KindNotAllowed, "error: " + c.Name + " needs a confirmation by voice, which cannot be asked for yet"
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
 )
@@ -50,7 +51,7 @@ func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.T
 	if service, instance, ok := bus.SplitAsker(c.Asker); ok {
 		watching.Go(func() { a.watchAsker(ctx, cancel, service, instance) })
 	}
-	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == "external"})
+	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == config.RouteExternal})
 	return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}
 }
 

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	"os"
 
 	"example.org/desktop-assistant/pkg/config"
@@ -16,13 +17,13 @@ func Main() {
 		daemon.Main(daemon.Info{Name: "toolrunner", Summary: "reads, runs and cancels tools"}, New)
 	}
 	ctx, stop := daemon.Interruptible()
-	code := verb(func(s command.Settings) int { return command.Run(ctx, s, os.Args[1:], os.Stdout, os.Stderr) })
+	code := verb(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// verb reads what the configuration says of tools and hands it to f.
-func verb(f func(command.Settings) int) int {
+// verb runs a verb with what the configuration says of tools.
+func verb(ctx context.Context, args []string) int {
 	cfg, err := config.Load("")
 	if err != nil {
 		daemon.Explain(os.Stderr, "", err)
@@ -33,7 +34,8 @@ func verb(f func(command.Settings) int) int {
 		daemon.Explain(os.Stderr, "toolrunner: ", err)
 		return daemon.ExitFault
 	}
-	return f(command.Settings{Dir: dir, Env: cfg.Env, Secrets: secrets(cfg)})
+	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: secrets(cfg)}
+	return command.Run(ctx, s, args, os.Stdout, os.Stderr)
 }
 
 // toolsDir is the folder of the tools: what the configuration names, what run

@@ -23,14 +23,13 @@ import (
 
 const (
 	defaultParallel = 4
-	defaultWait     = time.Minute
+	maxWait         = time.Minute // in the queue
 )
 
 // Config says how tools are run. All but Log may be left empty.
 type Config struct {
 	Log         *slog.Logger
 	MaxParallel int               // calls that run at once, default 4
-	MaxWait     time.Duration     // longest wait in the queue, default one minute
 	Env         map[string]string // [env] of the configuration
 	Secrets     []string          // names of variables that no tool ever gets
 	Environ     []string          // environment to choose from, default [os.Environ]
@@ -47,9 +46,8 @@ type Options struct {
 // output, or "error: " and why; always valid UTF-8.
 type Result struct {
 	OK   bool
-	Kind string        // one of the kinds in proto, empty when OK
-	Text string        // at most max_output runes
-	Took time.Duration // from the call to its end, the wait in the queue included
+	Kind string // one of the kinds in proto, empty when OK
+	Text string // at most max_output runes
 }
 
 // Runner runs the tools of a set. Its methods may be called at the same time.
@@ -70,9 +68,6 @@ type Runner struct {
 func New(c Config, tools tool.Set) *Runner {
 	if c.MaxParallel <= 0 {
 		c.MaxParallel = defaultParallel
-	}
-	if c.MaxWait <= 0 {
-		c.MaxWait = defaultWait
 	}
 	if c.Environ == nil {
 		c.Environ = os.Environ()
@@ -107,13 +102,6 @@ func (r *Runner) Tools() tool.Set {
 // Whatever goes wrong is the result. When ctx ends, the call is cancelled, or
 // timed out if its deadline passed.
 func (r *Runner) Call(ctx context.Context, name string, arguments []byte, o Options) Result {
-	start := time.Now()
-	result := r.call(ctx, name, arguments, o)
-	result.Took = time.Since(start)
-	return result
-}
-
-func (r *Runner) call(ctx context.Context, name string, arguments []byte, o Options) Result {
 	tools := r.Tools()
 	t, ok := tools.Find(name)
 	if !ok {
@@ -129,7 +117,7 @@ func (r *Runner) call(ctx context.Context, name string, arguments []byte, o Opti
 	if err != nil {
 		return failure(t, proto.KindInvalidArguments, err.Error())
 	}
-	if t.Confirm != tool.ConfirmNever {
+	if t.Confirm != proto.ConfirmNever {
 		return failure(t, proto.KindNotAllowed, name+" must be confirmed by the user, which is not possible yet")
 	}
 	key := ""
@@ -149,7 +137,7 @@ func (r *Runner) call(ctx context.Context, name string, arguments []byte, o Opti
 
 // wait takes a place in the queue.
 func (r *Runner) wait(ctx context.Context, t *tool.Tool, key string) (Result, bool) {
-	ctx, cancel := context.WithTimeout(ctx, r.config.MaxWait)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	err := r.queue.enter(ctx, key)
 	switch {

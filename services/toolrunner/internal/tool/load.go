@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"example.org/desktop-assistant/proto"
 )
 
 const extension = ".toml"
@@ -257,9 +259,9 @@ func (d *document) readRules(t *Tool) {
 	t.Timeout = d.readTimeout()
 	t.External = want(d, "a boolean", false, "external")
 	t.Parallel = want(d, "a boolean", true, "parallel")
-	t.Confirm = want(d, "a string", ConfirmNever, "confirm")
-	if t.Confirm != ConfirmNever && t.Confirm != ConfirmVoice {
-		d.fault([]string{"confirm"}, "confirm must be %q or %q, not %q", ConfirmNever, ConfirmVoice, t.Confirm)
+	t.Confirm = want(d, "a string", proto.ConfirmNever, "confirm")
+	if t.Confirm != proto.ConfirmNever && t.Confirm != proto.ConfirmVoice {
+		d.fault([]string{"confirm"}, "confirm must be %q or %q, not %q", proto.ConfirmNever, proto.ConfirmVoice, t.Confirm)
 	}
 	limit := want(d, "a whole number", int64(DefaultOutput), "max_output")
 	if limit < 1 || limit > maxOutput {

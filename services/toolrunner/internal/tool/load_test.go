@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"example.org/desktop-assistant/proto"
 )
 
 const whole = `description = "  Looks up the weather. "
@@ -55,7 +57,7 @@ func TestDecodeWhole(t *testing.T) {
 			{Name: "place", Type: "string", Description: "City name, empty for home"},
 			{Name: "days", Type: "integer", Required: true, Enum: []string{"1", "2", "7"}},
 		},
-		External: true, Confirm: ConfirmVoice, MaxOutput: 300, InheritEnv: true,
+		External: true, Confirm: proto.ConfirmVoice, MaxOutput: 300, InheritEnv: true,
 		Env: map[string]string{"UNITS": "metric", "LEVEL": "3", "RATIO": "1.5", "DRY": "true"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -72,7 +74,7 @@ func TestDecodeDefaults(t *testing.T) {
 		t.Fatalf("problems: %v", problems)
 	}
 	want := &Tool{Name: "x", File: "x.toml", Description: "D.", Command: []string{"true"}, Timeout: DefaultTimeout,
-		Confirm: ConfirmNever, Parallel: true, MaxOutput: DefaultOutput}
+		Confirm: proto.ConfirmNever, Parallel: true, MaxOutput: DefaultOutput}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

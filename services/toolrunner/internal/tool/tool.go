@@ -37,18 +37,12 @@ type Tool struct {
 	Reply       map[string]string   // answer of an intent by language, with {output} and {param}
 	Params      []Param             // in the order of the file
 	External    bool                // may be offered to an external chat server
-	Confirm     string              // ConfirmNever or ConfirmVoice
+	Confirm     string              // as in [proto.ToolSpec]
 	Parallel    bool                // several calls of it may run at once
 	MaxOutput   int                 // runes of a result, 1 to 20000
 	Env         map[string]string   // added to the child's environment, wins over all else
 	InheritEnv  bool                // the child gets the whole environment of the runner
 }
-
-// Values of [Tool.Confirm].
-const (
-	ConfirmNever = "never"
-	ConfirmVoice = "voice"
-)
 
 // Param is one parameter of a tool.
 type Param struct {
