@@ -155,10 +155,14 @@ func garbage() [][]byte {
 		}
 		list = append(list, bytes)
 	}
-	for _, typ := range append(proto.EventTypes(), "turn.foreseen") {
-		for _, data := range []string{"7", `"x"`, "[1]", "null", `{"turn":1,"index":{},"problems":3,"text":false,"error":"no","pid":[]}`} {
-			list = append(list, fmt.Appendf(nil, `{"v":1,"type":%q,"id":"x","turn":"a.b.>*","dev":"local","seq":-1,"ts":"never","data":%s}`, typ, data))
-		}
+	return list
+}
+
+// oddities are envelopes with data that its type does not have.
+func oddities(typ string) [][]byte {
+	var list [][]byte
+	for _, data := range []string{"7", `"x"`, "[1]", "null", `{"turn":1,"index":{},"problems":3,"text":false,"error":"no","pid":[]}`} {
+		list = append(list, fmt.Appendf(nil, `{"v":1,"type":%q,"id":"x","turn":"a.b.>*","dev":"local","seq":-1,"ts":"never","data":%s}`, typ, data))
 	}
 	return list
 }
@@ -180,8 +184,12 @@ func TestGarbage(t *testing.T) {
 	}
 	subjects := []string{"da.evt.local.x", "da.evt.local.a.b.c.d", "da.evt.nowhere.turn.ended", "da.audio.local.in.x", "da.audio.local.in.x.y",
 		"da.audio.nowhere.in.x", "da.live.local.turn.delta", "da.cmd.local.turn.foresee", "da.cmd.local", "da.tool.cancel.x", "da.tool.cancel", "da.tool.run.nosuch"}
-	for _, typ := range proto.EventTypes() {
+	for _, typ := range append(proto.EventTypes(), "turn.foreseen") {
 		subjects = append(subjects, proto.EventSubject("local", typ))
+		for _, odd := range oddities(typ) {
+			w.publish(proto.EventSubject("local", typ), "", "", odd)
+			w.publish(proto.LiveSubject("local", typ), "", "", odd)
+		}
 	}
 	all := garbage()
 	for _, body := range all {
@@ -191,7 +199,7 @@ func TestGarbage(t *testing.T) {
 	}
 	for i, header := range []string{"Da-Op: begin\r\nDa-Seq: x\r\n", "Da-Op: begin\r\nDa-Turn: a.b\r\n", "Da-Op: dance\r\n", "Da-Op: data\r\nDa-Seq: -1\r\nDa-Pos: 99999999999999999999\r\n",
 		"Da-Op: end\r\n", "Da-Op: begin\r\nDa-Turn: g1\r\nDa-Seq: 0\r\nDa-Pos: 18446744073709551615\r\n", "Da-Op: data\r\nDa-Seq: 1\r\nDa-Pos: 18446744073709551615\r\n"} {
-		w.publish("da.audio.local.in.g1", "", "NATS/1.0\r\n"+header+"\r\n", all[i+10])
+		w.publish("da.audio.local.in.g1", "", "NATS/1.0\r\n"+header+"\r\n", all[i])
 	}
 	w.refuse(answered, all)
 	s.unharmed(pids)
@@ -209,14 +217,17 @@ func TestGarbage(t *testing.T) {
 }
 
 // refuse sends garbage to every subject that is answered, and wants an error
-// for it. What is a good request of some command is sent to none.
+// for it.
 func (w *wire) refuse(subjects []string, bodies [][]byte) {
 	w.t.Helper()
 	for _, subject := range subjects {
 		for _, body := range bodies {
-			var fields map[string]json.RawMessage
-			if len(body) == 0 || json.Unmarshal(body, &fields) == nil && fields["v"] != nil {
+			if len(body) == 0 { // is a good request of a command without fields
 				continue
+			}
+			var fields map[string]json.RawMessage
+			if err := json.Unmarshal(body, &fields); err == nil && fields["v"] != nil {
+				continue // an object that means nothing to a command is one with none of its fields
 			}
 			head, reply := w.request(subject, "", body)
 			refused := strings.Contains(head, proto.HeaderErrorCode+": ")
