@@ -168,7 +168,7 @@ func (a *App) orphans(ctx context.Context) ([]ledger.Orphan, error) {
 	for _, dev := range a.devices() {
 		err := a.env.Bus.History(ctx, dev, func(_ context.Context, env proto.Envelope, ev proto.Event) {
 			past.Event(env, ev)
-		}, "utterance", "turn")
+		}, "utterance", "turn", "speech")
 		if err != nil {
 			return nil, err
 		}

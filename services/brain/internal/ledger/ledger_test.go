@@ -114,6 +114,9 @@ func (d *desk) Publish(ev proto.Event, m bus.Meta) error {
 		d.note("%s asked %s in %s", m.Turn, ev.Text, ev.Language)
 	case proto.TurnEnded:
 		d.note("%s ended %s", m.Turn, ev.End)
+		if ev.Heard != "" {
+			d.note("%s heard %s", m.Turn, ev.Heard)
+		}
 	}
 	return nil
 }
@@ -437,6 +440,9 @@ func TestBury(t *testing.T) {
 			{"open", time.Now(), proto.UtteranceStarted{Turn: "open", Stream: "s"}},
 			{"open", time.Now(), proto.TurnStarted{Origin: proto.OriginVoice}},
 			{"open", time.Now(), proto.TurnAsked{Text: "ciao", Language: "it"}},
+			{"open", time.Now(), proto.SpeechFinished{Index: 0, Heard: "Uno."}},
+			{"open", time.Now(), proto.SpeechStopped{Index: 1, Heard: "Du"}},
+			{"notice", time.Now(), proto.SpeechFinished{Heard: "of no turn"}},
 			{"mine", time.Now(), proto.TurnStarted{Origin: proto.OriginText}},
 			{"", time.Now(), proto.TurnStarted{}},
 		}
@@ -447,7 +453,8 @@ func TestBury(t *testing.T) {
 		d.note("old started") // by the brain before
 		d.note("open started")
 		d.Bury(past.Orphans())
-		d.want("old ended failed", "unseen started", "unseen ended failed", "open ended failed")
+		d.want("old ended failed", "unseen started", "unseen ended failed", "open ended failed", "open heard Uno. Du", "stop open")
+		d.wantNot("stop old")
 		d.wantNot("mine ended failed")
 		d.wantNot("well ended failed")
 		if got := d.said(); len(got) != 1 || !strings.HasPrefix(got[0], "Sorry, I was restarted") {

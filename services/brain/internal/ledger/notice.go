@@ -5,6 +5,7 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,13 +103,14 @@ type Orphan struct {
 	Started  bool   // false: only its utterance was seen
 	Origin   proto.Origin
 	Stream   string
+	Heard    []string  // the sentences of it that were played
 	At       time.Time // of its first event, by the wall clock
 }
 
 // Bury ends the turns of an earlier brain as failed, and says so once for each
 // device. Turns of this brain are none of them.
 func (l *Ledger) Bury(orphans []Orphan) {
-	l.post(func(context.Context) {
+	l.post(func(ctx context.Context) {
 		told := map[string]bool{}
 		for _, o := range orphans {
 			if l.known[o.ID] {
@@ -116,7 +118,11 @@ func (l *Ledger) Bury(orphans []Orphan) {
 			}
 			l.remember(o.ID)
 			l.bury(o)
-			if !told[o.Device] && time.Since(o.At) < mournLimit {
+			if time.Since(o.At) >= mournLimit {
+				continue
+			}
+			l.hush(ctx, o)
+			if !told[o.Device] {
 				told[o.Device] = true
 				if o.Language == "" {
 					o.Language = l.env.Languages[0]
@@ -133,6 +139,7 @@ func (l *Ledger) bury(o Orphan) {
 	ended := proto.TurnEnded{
 		End:   proto.EndFailed,
 		Error: proto.Errorf(proto.CodeCancelled, "answer", "brain was restarted").WithHint("ask again"),
+		Heard: strings.Join(o.Heard, " "),
 	}
 	var events []proto.Event
 	if !o.Started {
@@ -143,4 +150,16 @@ func (l *Ledger) bury(o Orphan) {
 			l.log.Error("publish event", "type", ev.EventType(), "error", err)
 		}
 	}
+}
+
+// hush stops what ttsd still says of a turn that is over now. It would notice
+// by itself that nobody stands behind it, but only after a while.
+func (l *Ledger) hush(ctx context.Context, o Orphan) {
+	l.work.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, requestLimit)
+		defer cancel()
+		if err := l.speech.Stop(ctx, o.Device, o.ID); err != nil {
+			l.log.Debug("stop the speech of an orphan", "turn", o.ID, "error", err)
+		}
+	})
 }

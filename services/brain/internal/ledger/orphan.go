@@ -12,7 +12,7 @@ type Past struct {
 	ended map[string]bool
 }
 
-// Event takes one event of the areas utterance and turn.
+// Event takes one event of the areas utterance, turn and speech.
 func (p *Past) Event(env proto.Envelope, ev proto.Event) {
 	if env.Turn == "" || p.ended[env.Turn] {
 		return
@@ -26,12 +26,23 @@ func (p *Past) Event(env proto.Envelope, ev proto.Event) {
 		o.Started, o.Origin, o.Stream, o.Session = true, ev.Origin, ev.Stream, env.Session
 	case proto.TurnAsked:
 		p.at(env).Language = ev.Language
+	case proto.SpeechFinished:
+		p.heard(env.Turn, ev.Heard)
+	case proto.SpeechStopped:
+		p.heard(env.Turn, ev.Heard)
 	case proto.TurnEnded:
 		if p.ended == nil {
 			p.ended = map[string]bool{}
 		}
 		p.ended[env.Turn] = true
 		delete(p.open, env.Turn)
+	}
+}
+
+// heard keeps what was said of an open turn; other things are said too.
+func (p *Past) heard(id, text string) {
+	if o := p.open[id]; o != nil && text != "" {
+		o.Heard = append(o.Heard, text)
 	}
 }
 
