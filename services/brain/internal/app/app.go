@@ -25,6 +25,7 @@ const (
 	eventsWaiting = 4096                  // events that may wait for the ledger
 	connectEvery  = 50 * time.Millisecond // between looks whether the bus is there
 	listenGrace   = 10 * time.Second      // beyond the longest utterance
+	sttGrace      = time.Second           // beyond the deadline of sttd, whose reason says more
 )
 
 // areas are the events that brain acts on.
@@ -128,7 +129,7 @@ func settings(cfg config.Config) turn.Settings {
 	return turn.Settings{
 		System: cfg.System, Rounds: cfg.ToolRounds, Intents: cfg.Intents, Route: cfg.Route(),
 		HistoryMessages: cfg.Model.HistoryMessages, CallLimit: cfg.NativeTools.CallLimit,
-		STTDeadline:   cfg.STT.DeadlineS.Duration(),
+		STTDeadline:   cfg.STT.DeadlineS.Duration() + sttGrace,
 		ListenLimit:   max(cfg.Mic.LimitS, cfg.Mic.LeaseS).Duration() + listenGrace,
 		AnnounceAfter: time.Duration(cfg.TTS.AnnounceAfterMS) * time.Millisecond,
 		LoadingLimit:  cfg.Model.FirstTokenS.Duration(),

@@ -32,11 +32,19 @@ func (r *run) event(ctx context.Context, ev proto.Event) {
 		r.notCaught(ctx, ev.Reason)
 	case proto.STTFailed:
 		if !r.asked {
-			r.fail(ctx, phrase.NoSTT, &ev.Error)
+			r.fail(ctx, sttFailed(ev.Error), &ev.Error)
 		}
 	default:
 		r.speechEvent(ctx, ev)
 	}
+}
+
+// sttFailed picks the words for a recogniser that gave up.
+func sttFailed(err proto.Error) phrase.Key {
+	if err.Code == proto.CodeTimeout {
+		return phrase.STTLate
+	}
+	return phrase.NoSTT
 }
 
 func (r *run) utteranceEnded(ctx context.Context, ev proto.UtteranceEnded) {
