@@ -4,7 +4,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,7 +78,7 @@ func (a *app) askOn(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error 
 // show prints one event of a turn; ended means that it was the last.
 func (a *app) show(s seenEvent) (ended bool, err error) {
 	if a.json {
-		err = a.printEnvelope(s.env)
+		err = a.printJSON(s.env)
 	} else if e, ok := s.ev.(proto.TurnSentence); ok {
 		_, err = fmt.Fprintln(a.Out, e.Text)
 	}
@@ -107,15 +106,6 @@ func endError(e proto.TurnEnded, quiet bool) error {
 	return failed
 }
 
-func (a *app) printEnvelope(env proto.Envelope) error {
-	line, err := json.Marshal(env)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(a.Out, string(line))
-	return err
-}
-
 // askOnce starts the daemons for one question and ends them after it.
 func (a *app) askOnce(ctx context.Context, q proto.TurnAsk) error {
 	cfg, err := a.config()
@@ -126,8 +116,7 @@ func (a *app) askOnce(ctx context.Context, q proto.TurnAsk) error {
 	if q.Speak {
 		daemons = []string{"busd", "toolrunner", "ttsd", "brain"}
 	}
-	a.level = "error"
-	options, err := a.options(cfg, daemons, console.New(a.Err))
+	options, err := a.options(cfg, daemons, "error", console.New(a.Err))
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,6 @@ type Streams struct {
 type app struct {
 	Streams
 	configPath string
-	level      string
 	json       bool
 	watchEvery time.Duration // how often a follower looks whether who works for it still lives
 }
@@ -233,6 +232,7 @@ func (a *app) versionCommand() *cobra.Command {
 	})
 }
 
+// printJSON writes one line.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.Out)
 	enc.SetEscapeHTML(false)

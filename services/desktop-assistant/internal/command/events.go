@@ -83,7 +83,7 @@ func (a *app) events(ctx context.Context, only []string, live, kept bool) error 
 // printEvent writes an event for people, or as it is with --json.
 func (a *app) printEvent(env proto.Envelope) error {
 	if a.json {
-		return a.printEnvelope(env)
+		return a.printJSON(env)
 	}
 	turn := env.Turn
 	if len(turn) > 6 { // the tail differs, the head is the same for one process

@@ -29,6 +29,7 @@ const readyLimit = 15 * time.Second
 
 func (a *app) runCommand() *cobra.Command {
 	var only []string
+	var level string
 	c := &cobra.Command{
 		Use: "run", Short: "Start the assistant in this terminal", Args: args(0, 0),
 		Long: `Start the assistant in this terminal: all daemons, output prefixed by daemon,
@@ -38,10 +39,10 @@ A line that is typed is a question. An empty line begins to listen, the next one
 ends it. At a terminal only errors of the daemons are logged, so that the
 conversation can be read; problems are shown all the same. Elsewhere the log
 begins with level info. --log sets it.`,
-		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context(), only) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.run(c.Context(), only, level) },
 	}
 	c.Flags().StringSliceVar(&only, "only", nil, "start only these `daemons`, for example brain,toolrunner")
-	c.Flags().StringVar(&a.level, "log", "", "log `level` of the daemons: debug, info, warn or error (default: see above)")
+	c.Flags().StringVar(&level, "log", "", "log `level` of the daemons: debug, info, warn or error (default: see above)")
 	complete(c, "only", proto.Daemons())
 	complete(c, "log", logLevels)
 	return c
@@ -56,7 +57,7 @@ func complete(c *cobra.Command, flag string, values []string) {
 	}
 }
 
-func (a *app) run(ctx context.Context, only []string) error {
+func (a *app) run(ctx context.Context, only []string, level string) error {
 	cfg, err := a.config()
 	if err != nil {
 		return err
@@ -66,15 +67,15 @@ func (a *app) run(ctx context.Context, only []string) error {
 		return err
 	}
 	switch {
-	case a.level == "" && console.Person(a.In, a.Out):
-		a.level = "error"
-	case a.level == "":
-		a.level = "info"
-	case !slices.Contains(logLevels, a.level):
-		return usageError{proto.Errorf(proto.CodeInvalid, "run", "no log level %q", a.level).WithHint("one of: %s", strings.Join(logLevels, " "))}
+	case level == "" && console.Person(a.In, a.Out):
+		level = "error"
+	case level == "":
+		level = "info"
+	case !slices.Contains(logLevels, level):
+		return usageError{proto.Errorf(proto.CodeInvalid, "run", "no log level %q", level).WithHint("one of: %s", strings.Join(logLevels, " "))}
 	}
 	screen := console.New(a.Out)
-	options, err := a.options(cfg, daemons, screen)
+	options, err := a.options(cfg, daemons, level, screen)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func chosen(only []string) ([]string, error) {
 	return slices.DeleteFunc(all, func(d string) bool { return !slices.Contains(only, d) }), nil
 }
 
-func (a *app) options(cfg config.Config, daemons []string, c *console.Console) (supervise.Options, error) {
+func (a *app) options(cfg config.Config, daemons []string, level string, c *console.Console) (supervise.Options, error) {
 	bin, err := supervise.BinDir(daemons)
 	if err != nil {
 		return supervise.Options{}, err
@@ -127,7 +128,7 @@ func (a *app) options(cfg config.Config, daemons []string, c *console.Console) (
 		env = append(env, config.ToolsEnv+"="+tools)
 	}
 	return supervise.Options{
-		Daemons: daemons, Bin: bin, Runtime: dir, Config: a.configPath, Level: a.level, Env: env,
+		Daemons: daemons, Bin: bin, Runtime: dir, Config: a.configPath, Level: level, Env: env,
 		Output: c.Prefixed,
 		Log:    slog.New(slog.NewTextHandler(c.Prefixed("run"), &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 	}, nil
