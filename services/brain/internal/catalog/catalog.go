@@ -67,20 +67,18 @@ func (c *Catalog) Run(ctx context.Context) {
 // Offer gives the tools there are now. When none are known it asks, for at most
 // half a second; the empty offer means that no toolrunner answers.
 func (c *Catalog) Offer(ctx context.Context) Offer {
-	if offer, known := c.last(); known {
+	if offer, known := c.Known(); known {
 		return offer
 	}
 	if err := c.read(ctx); err != nil {
 		c.log.Debug("list tools", "error", err)
 	}
-	offer, _ := c.last()
+	offer, _ := c.Known()
 	return offer
 }
 
 // Known gives the last list without asking.
-func (c *Catalog) Known() (Offer, bool) { return c.last() }
-
-func (c *Catalog) last() (Offer, bool) {
+func (c *Catalog) Known() (offer Offer, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offer, c.known

@@ -138,7 +138,7 @@ func (r *run) leave(ctx context.Context, end proto.End, err *proto.Error) {
 	}
 	r.leaving = &result{end, err}
 	r.halt()
-	if !r.audible() {
+	if !r.voice.Audible() {
 		r.conclude(end, err)
 		return
 	}
@@ -180,7 +180,7 @@ func (r *run) apologise(key phrase.Key) {
 
 // busLost ends the turn: its stream of events is broken, and ttsd drops what it
 // had. The words come when the bus is back.
-func (r *run) busLost(context.Context) {
+func (r *run) busLost() {
 	r.halt()
 	r.apologise(phrase.BusLost)
 	if r.leaving != nil {

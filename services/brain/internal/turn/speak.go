@@ -95,9 +95,6 @@ func (r *run) settle() {
 	}
 }
 
-// audible says whether ttsd has something of this turn.
-func (r *run) audible() bool { return r.voice.Audible() }
-
 // send asks ttsd for the next thing: a line, or the end.
 func (r *run) send(ctx context.Context) {
 	if r.leaving != nil || r.result != nil {
@@ -167,12 +164,12 @@ func (r *run) mouthLost(ctx context.Context, err *proto.Error) {
 // watchQuiet expects to hear of the speech again in time.
 func (r *run) watchQuiet() {
 	stop(r.quiet)
-	if !r.audible() {
+	if !r.voice.Audible() {
 		return
 	}
 	limit := r.voice.Quiet()
 	r.quiet = r.after(limit, func(_ context.Context, r *run) {
-		if r.voice.Closed() && r.audible() && r.leaving == nil {
+		if r.voice.Closed() && r.voice.Audible() && r.leaving == nil {
 			r.voice.GiveUp(proto.Errorf(proto.CodeTimeout, "", "nothing was heard of the speech for %s", limit))
 			r.settle()
 		}

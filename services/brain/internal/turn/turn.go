@@ -90,7 +90,7 @@ func (t *Turn) Interrupt(end proto.End) {
 // BargeIn supersedes a turn that is being heard; one that still thinks goes on.
 func (t *Turn) BargeIn() {
 	t.post(func(ctx context.Context, r *run) {
-		if r.audible() {
+		if r.voice.Audible() {
 			r.leave(ctx, proto.EndSuperseded, nil)
 		}
 	})
@@ -103,7 +103,7 @@ func (t *Turn) Lost(service string) {
 
 // BusLost tells that the bus was away: what was under way on it is lost.
 func (t *Turn) BusLost() {
-	t.post(func(ctx context.Context, r *run) { r.busLost(ctx) })
+	t.post(func(_ context.Context, r *run) { r.busLost() })
 }
 
 func (t *Turn) post(s step) {
