@@ -50,6 +50,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 		"no words":               {proto.TriggerWake, []proto.Event{released, proto.STTFinal{Text: " "}}, "", "silent", ""},
 		"failed":                 {proto.TriggerKey, []proto.Event{released, proto.STTFailed{Error: proto.Error{Code: proto.CodeUnavailable, Text: "no engine"}}}, "", "say0(Sorry, speech recognition is not working.) failed", proto.CodeUnavailable},
 		"late":                   {proto.TriggerKey, []proto.Event{released, proto.STTFailed{Error: proto.Error{Code: proto.CodeTimeout, Text: "no transcript"}}}, "", "say0(Sorry, understanding you took too long.) failed", proto.CodeTimeout},
+		"microphone vanishes":    {proto.TriggerKey, []proto.Event{proto.UtteranceEnded{Reason: proto.UtteranceLost}, proto.STTFailed{Error: proto.Error{Code: proto.CodeUnavailable, Text: "lost"}}}, "", "say0(Sorry, I lost the microphone.) failed", proto.CodeUnavailable},
 		"cancelled":              {proto.TriggerKey, []proto.Event{proto.UtteranceEnded{Reason: proto.UtteranceCancelled}}, "", "cancelled", ""},
 		"no transcript":          {proto.TriggerKey, []proto.Event{released}, "", "say0(Sorry, understanding you took too long.) failed", proto.CodeTimeout},
 		"utterance never ends":   {proto.TriggerKey, nil, "", "say0(Sorry, I lost the microphone.) failed", proto.CodeTimeout},

@@ -57,6 +57,11 @@ func (r *run) utteranceEnded(ctx context.Context, ev proto.UtteranceEnded) {
 		return
 	}
 	stop(r.deadline)
+	if ev.Reason == proto.UtteranceLost { // sttd gives up on it too, but cannot say why
+		err := proto.Errorf(proto.CodeUnavailable, "listen", "the microphone was lost")
+		r.fail(ctx, phrase.MicLost, err.WithHint("see what is wrong with it: desktop-assistant status"))
+		return
+	}
 	r.deadline = r.after(r.env.Settings.STTDeadline, func(ctx context.Context, r *run) {
 		if !r.asked {
 			err := proto.Errorf(proto.CodeTimeout, "listen", "no transcript in %s", r.env.Settings.STTDeadline)
