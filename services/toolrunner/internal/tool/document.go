@@ -27,6 +27,10 @@ type document struct {
 	problems []Problem
 }
 
+// maxDepth of nested tables. A tool needs four, and noting the path of every
+// level costs their square.
+const maxDepth = 16
+
 // path joins keys to the key of document.lines; elements of arrays are keys too.
 func path(keys ...string) string { return strings.Join(keys, "\x00") }
 
@@ -42,8 +46,33 @@ func parseDocument(file string, data []byte) *document {
 		doc.problems = append(doc.problems, Problem{File: file, Line: line, Text: strings.TrimPrefix(err.Error(), "toml: ")})
 		return doc
 	}
+	if depth(doc.values, 0) > maxDepth {
+		doc.values = nil
+		doc.problems = append(doc.problems, Problem{File: file, Text: fmt.Sprintf("tables are nested more than %d deep", maxDepth)})
+		return doc
+	}
 	doc.index(data)
 	return doc
+}
+
+// depth counts the levels of tables and arrays; it looks no further than it
+// has to.
+func depth(value any, level int) int {
+	deepest := level
+	if level > maxDepth {
+		return deepest
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner, level+1))
+		}
+	case []any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner, level+1))
+		}
+	}
+	return deepest
 }
 
 // index notes the line of every key. The parser has accepted the data before.

@@ -119,6 +119,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"announce blank", good + "announce.en = [\"a\", \" \"]", "x.toml:3: announce.en holds an empty text"},
 		{"duplicate key", good + "timeout = 1\ntimeout = 2", "x.toml:4: "},
 		{"syntax", good + "timeout = = 2", "x.toml:3: "},
+		{"nested tables", good + "[" + strings.Repeat("a.", maxFile/2-50) + "a]", "x.toml: tables are nested more than 16 deep"},
+		{"nested arrays", good + "a = " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "x.toml: tables are nested more than 16 deep"},
 		{"not UTF-8", good + "a = \"\xff\"", "x.toml:3: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
