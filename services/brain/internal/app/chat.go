@@ -28,8 +28,7 @@ const (
 // Model is the chat server, as [model.Client] is.
 type Model interface {
 	turn.Model
-	Probe(ctx context.Context) error
-	Model(ctx context.Context) (string, error)
+	Probe(ctx context.Context) (model string, err error)
 	Close()
 }
 
@@ -130,7 +129,7 @@ func (c *chat) state() (reachable bool, reason, name string) {
 
 // probe asks whether the server is there, and for the model's name.
 func (c *chat) probe(ctx context.Context) (well bool) {
-	err := c.model.Probe(ctx)
+	name, err := c.model.Probe(ctx)
 	if ctx.Err() != nil {
 		return false
 	}
@@ -138,12 +137,9 @@ func (c *chat) probe(ctx context.Context) (well bool) {
 	if err != nil {
 		return false
 	}
-	name, err := c.model.Model(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		c.name = name
-	}
+	c.name = name
 	return true
 }
 

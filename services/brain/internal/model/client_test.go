@@ -181,7 +181,7 @@ func TestDeadlines(t *testing.T) {
 			server := chattest.New(t)
 			server.Script(chattest.Exchange{Pieces: tt.pieces, End: chattest.Stall})
 			client := newClient(t, server.URL, func(o *Options) { tt.change(&o.Timeouts) })
-			if err := client.Probe(t.Context()); err != nil {
+			if _, err := client.Probe(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			reply, err := client.Chat(t.Context(), hello, func(string) {})
@@ -361,28 +361,33 @@ func TestModelName(t *testing.T) {
 		t.Errorf("the server restarted: got model %q", got)
 	}
 	server.SetModels(404, `not here`)
-	if err := client.Probe(t.Context()); err != nil {
+	if _, err := client.Probe(t.Context()); err != nil {
 		t.Errorf("no model list: %v", err)
 	}
 	if got := ask(); got != "" {
 		t.Errorf("no model list: got model %q", got)
 	}
 	named := newClient(t, server.URL, func(o *Options) { o.Model = "mine" })
-	if got, err := named.Model(t.Context()); got != "mine" || err != nil {
+	if got, err := named.Probe(t.Context()); got != "mine" || err != nil {
 		t.Errorf("configured: got %q, %v", got, err)
 	}
+}
+
+func probe(ctx context.Context, c *Client) error {
+	_, err := c.Probe(ctx)
+	return err
 }
 
 func TestProbe(t *testing.T) {
 	server := chattest.New(t)
 	client := newClient(t, server.URL, nil)
-	if err := client.Probe(t.Context()); err != nil {
-		t.Errorf("got %v", err)
+	if name, err := client.Probe(t.Context()); name != "fixture.gguf" || err != nil {
+		t.Errorf("got %q, %v", name, err)
 	}
 	server.SetModels(503, `{"error":{"message":"Loading model"}}`)
-	wantKind(t, client.Probe(t.Context()), KindLoading)
+	wantKind(t, probe(t.Context(), client), KindLoading)
 	server.SetModels(401, ``)
-	wantKind(t, client.Probe(t.Context()), KindUnauthorized)
+	wantKind(t, probe(t.Context(), client), KindUnauthorized)
 }
 
 func TestProbeEndsWithItsContext(t *testing.T) {
@@ -395,9 +400,9 @@ func TestProbeEndsWithItsContext(t *testing.T) {
 	url := "http://" + l.Addr().String() + "/v1"
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantKind(t, newClient(t, url, nil).Probe(ctx), KindCancelled)
+	wantKind(t, probe(ctx, newClient(t, url, nil)), KindCancelled)
 	hasty := newClient(t, url, func(o *Options) { o.Timeouts.Connect = 50 * time.Millisecond })
-	wantKind(t, hasty.Probe(t.Context()), KindStalled)
+	wantKind(t, probe(t.Context(), hasty), KindStalled)
 }
 
 func TestUnreachable(t *testing.T) {
@@ -411,7 +416,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := newClient(t, url, nil)
-	e := wantKind(t, client.Probe(t.Context()), KindUnreachable)
+	e := wantKind(t, probe(t.Context(), client), KindUnreachable)
 	if !strings.Contains(e.Hint, url) || strings.Contains(e.Text, "Get ") {
 		t.Errorf("got %q, hint %q", e.Text, e.Hint)
 	}

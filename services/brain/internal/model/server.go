@@ -20,24 +20,16 @@ type serverInfo struct {
 var templateServers = map[string]bool{"llamacpp": true, "vllm": true, "sglang": true}
 
 // Probe asks for the model list, which is quick, and refreshes what is known of
-// the server. nil means that a chat server answers; one without a model list
-// counts. The error is an *Error.
-func (c *Client) Probe(ctx context.Context) error {
+// the server. It returns the name that requests carry, "" when the server lists
+// none. The error is an *Error; nil means that a chat server answers, and one
+// without a model list counts.
+func (c *Client) Probe(ctx context.Context) (model string, err error) {
 	c.forget()
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeouts.Connect)
 	defer cancel()
-	if _, err := c.describe(ctx); err != nil {
-		return err
-	}
-	return nil
-}
-
-// Model returns the name that requests carry, asking the server when it is not
-// known yet; "" when the server lists none. The error is an *Error.
-func (c *Client) Model(ctx context.Context) (string, error) {
-	info, err := c.describe(ctx)
-	if err != nil {
-		return "", err
+	info, e := c.describe(ctx)
+	if e != nil {
+		return "", e
 	}
 	return info.model, nil
 }
