@@ -5,13 +5,10 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
-	"strings"
 	"sync"
 	"time"
 
-	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
-	"example.org/desktop-assistant/services/brain/internal/phrase"
 )
 
 const (
@@ -21,8 +18,6 @@ const (
 	// noticeGap is how long the same words are not said again, about as long as
 	// they last: what ends many turns at once is told once.
 	noticeGap = 3 * time.Second
-	// An older turn that was left open ends without words: nobody waits for it.
-	mournLimit = 10 * time.Minute
 )
 
 // notice says something apart from any turn: under an id of its own, behind
@@ -92,74 +87,4 @@ func (n *notices) end(now time.Time, dev, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.last[[2]string{dev, text}] = now
-}
-
-// Orphan is a turn that an earlier brain left open.
-type Orphan struct {
-	ID       string
-	Device   string
-	Session  string
-	Language string // "" when it was not asked yet
-	Started  bool   // false: only its utterance was seen
-	Origin   proto.Origin
-	Stream   string
-	Heard    []string  // the sentences of it that were played
-	At       time.Time // of its first event, by the wall clock
-}
-
-// Bury ends the turns of an earlier brain as failed, and says so once for each
-// device. Turns of this brain are none of them.
-func (l *Ledger) Bury(orphans []Orphan) {
-	l.post(func(ctx context.Context) {
-		told := map[string]bool{}
-		for _, o := range orphans {
-			if l.known[o.ID] {
-				continue
-			}
-			l.remember(o.ID)
-			l.bury(o)
-			if time.Since(o.At) >= mournLimit {
-				continue
-			}
-			l.hush(ctx, o)
-			if !told[o.Device] {
-				told[o.Device] = true
-				if o.Language == "" {
-					o.Language = l.env.Languages[0]
-				}
-				text, lang := phrase.Say(phrase.Restarted, o.Language)
-				l.env.Notice(o.Device, text, lang)
-			}
-		}
-	})
-}
-
-func (l *Ledger) bury(o Orphan) {
-	meta := bus.Meta{Device: o.Device, Session: o.Session, Turn: o.ID}
-	ended := proto.TurnEnded{
-		End:   proto.EndFailed,
-		Error: proto.Errorf(proto.CodeCancelled, "answer", "brain was restarted").WithHint("ask again"),
-		Heard: strings.Join(o.Heard, " "),
-	}
-	var events []proto.Event
-	if !o.Started {
-		events = append(events, proto.TurnStarted{Origin: o.Origin, Stream: o.Stream, Route: l.env.Settings.Route})
-	}
-	for _, ev := range append(events, ended) {
-		if err := l.env.Bus.Publish(ev, meta); err != nil {
-			l.log.Error("publish event", "type", ev.EventType(), "error", err)
-		}
-	}
-}
-
-// hush stops what ttsd still says of a turn that is over now. It would notice
-// by itself that nobody stands behind it, but only after a while.
-func (l *Ledger) hush(ctx context.Context, o Orphan) {
-	l.work.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, requestLimit)
-		defer cancel()
-		if err := l.speech.Stop(ctx, o.Device, o.ID); err != nil {
-			l.log.Debug("stop the speech of an orphan", "turn", o.ID, "error", err)
-		}
-	})
 }

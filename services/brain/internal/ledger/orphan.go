@@ -2,7 +2,32 @@
 
 package ledger
 
-import "example.org/desktop-assistant/proto"
+import (
+	"context"
+	"strings"
+	"time"
+
+	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/phrase"
+)
+
+// mournLimit is how old a turn may be that somebody still waits for: an older
+// one that was left open ends without words.
+const mournLimit = 10 * time.Minute
+
+// Orphan is a turn that an earlier brain left open.
+type Orphan struct {
+	ID       string
+	Device   string
+	Session  string
+	Language string // "" when it was not asked yet
+	Started  bool   // false: only its utterance was seen
+	Origin   proto.Origin
+	Stream   string
+	Heard    []string  // the sentences of it that were played
+	At       time.Time // of its first event, by the wall clock
+}
 
 // Past finds the turns that were left open in a row of kept events, which are
 // given to it oldest first. The zero value is ready.
@@ -68,4 +93,61 @@ func (p *Past) Orphans() []Orphan {
 		}
 	}
 	return list
+}
+
+// Bury ends the turns of an earlier brain as failed, and says so once for each
+// device. Turns of this brain are none of them.
+func (l *Ledger) Bury(orphans []Orphan) {
+	l.post(func(ctx context.Context) {
+		told := map[string]bool{}
+		for _, o := range orphans {
+			if l.known[o.ID] {
+				continue
+			}
+			l.remember(o.ID)
+			l.bury(o)
+			if time.Since(o.At) >= mournLimit {
+				continue
+			}
+			l.hush(ctx, o)
+			if !told[o.Device] {
+				told[o.Device] = true
+				if o.Language == "" {
+					o.Language = l.env.Languages[0]
+				}
+				text, lang := phrase.Say(phrase.Restarted, o.Language)
+				l.env.Notice(o.Device, text, lang)
+			}
+		}
+	})
+}
+
+func (l *Ledger) bury(o Orphan) {
+	meta := bus.Meta{Device: o.Device, Session: o.Session, Turn: o.ID}
+	ended := proto.TurnEnded{
+		End:   proto.EndFailed,
+		Error: proto.Errorf(proto.CodeCancelled, "answer", "brain was restarted").WithHint("ask again"),
+		Heard: strings.Join(o.Heard, " "),
+	}
+	var events []proto.Event
+	if !o.Started {
+		events = append(events, proto.TurnStarted{Origin: o.Origin, Stream: o.Stream, Route: l.env.Settings.Route})
+	}
+	for _, ev := range append(events, ended) {
+		if err := l.env.Bus.Publish(ev, meta); err != nil {
+			l.log.Error("publish event", "type", ev.EventType(), "error", err)
+		}
+	}
+}
+
+// hush stops what ttsd still says of a turn that is over now. It would notice
+// by itself that nobody stands behind it, but only after a while.
+func (l *Ledger) hush(ctx context.Context, o Orphan) {
+	l.work.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, requestLimit)
+		defer cancel()
+		if err := l.speech.Stop(ctx, o.Device, o.ID); err != nil {
+			l.log.Debug("stop the speech of an orphan", "turn", o.ID, "error", err)
+		}
+	})
 }
