@@ -84,7 +84,7 @@ func (r *run) notCaught(ctx context.Context, reason string) {
 
 // ask takes the question and begins the answer when the turns before are over.
 func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
-	if r.asked || r.result != nil || r.leaving != nil || r.failing != nil {
+	if r.asked || r.ending() {
 		return
 	}
 	r.asked = true

@@ -116,10 +116,11 @@ func (r *run) conclude(end proto.End, err *proto.Error) {
 	}
 }
 
+// ending says that the turn is over, or on its way there.
+func (r *run) ending() bool { return r.result != nil || r.leaving != nil || r.failing != nil }
+
 // answering says that the turn still works on its answer.
-func (r *run) answering() bool {
-	return r.asked && r.result == nil && r.leaving == nil && r.failing == nil && !r.voice.Closed()
-}
+func (r *run) answering() bool { return r.asked && !r.ending() && !r.voice.Closed() }
 
 // halt ends the model's stream and the tools.
 func (r *run) halt() {
@@ -148,18 +149,22 @@ func (r *run) leave(ctx context.Context, end proto.End, err *proto.Error) {
 		// What it does not play any more the user silenced just now, as the
 		// command line does: its word on that is on the way too.
 		if err := r.env.Mouth.Stop(stopCtx, r.Device, r.ID); err != nil {
-			r.post(func(context.Context, *run) { r.conclude(r.leaving.end, r.leaving.err) })
+			r.post(func(_ context.Context, r *run) { r.left() })
 		}
 	})
-	r.after(stopPatience, func(context.Context, *run) { r.conclude(r.leaving.end, r.leaving.err) })
+	r.after(stopPatience, func(_ context.Context, r *run) { r.left() })
 }
+
+// left ends a turn that is being left: what was heard of it is known, or will not
+// be.
+func (r *run) left() { r.conclude(r.leaving.end, r.leaving.err) }
 
 // stopPatience bounds the wait for ttsd to say what was heard.
 const stopPatience = 500 * time.Millisecond
 
 // fail ends the turn with words: they are said like an answer, then it ends.
 func (r *run) fail(ctx context.Context, key phrase.Key, err *proto.Error, pairs ...string) {
-	if r.result != nil || r.leaving != nil || r.failing != nil {
+	if r.ending() {
 		return
 	}
 	r.failing = err
@@ -184,7 +189,7 @@ func (r *run) busLost() {
 	r.halt()
 	r.apologise(phrase.BusLost)
 	if r.leaving != nil {
-		r.conclude(r.leaving.end, r.leaving.err)
+		r.left()
 	}
 	r.conclude(proto.EndFailed, proto.Errorf(proto.CodeDisconnected, "answer", "the bus went away"))
 }

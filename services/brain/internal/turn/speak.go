@@ -54,7 +54,7 @@ func (r *run) complete(ctx context.Context) {
 	stop(r.loading)
 	stop(r.deadline)
 	if !r.Speak {
-		r.conclude(r.ending(proto.EndSilent))
+		r.conclude(r.outcome(proto.EndSilent))
 		return
 	}
 	r.voice.Close()
@@ -62,8 +62,8 @@ func (r *run) complete(ctx context.Context) {
 	r.settle()
 }
 
-// ending is the given one, or failed while words about a failure are said.
-func (r *run) ending(end proto.End) (proto.End, *proto.Error) {
+// outcome is the given ending, or failed while words about a failure are said.
+func (r *run) outcome(end proto.End) (proto.End, *proto.Error) {
 	if r.failing != nil {
 		return proto.EndFailed, r.failing
 	}
@@ -79,9 +79,9 @@ func (r *run) settle() {
 		r.halt()
 		r.conclude(proto.EndCancelled, nil)
 	case state == voice.Said:
-		r.conclude(r.ending(proto.EndSpoken))
+		r.conclude(r.outcome(proto.EndSpoken))
 	case state == voice.Superseded:
-		r.conclude(r.ending(proto.EndSuperseded))
+		r.conclude(r.outcome(proto.EndSuperseded))
 	case state == voice.Gone && r.failing == nil && r.Origin == proto.OriginText && r.voice.Dumb():
 		r.conclude(proto.EndSilent, r.voice.Lost()) // a machine without sound answers whoever types
 	case state == voice.Gone:
@@ -91,7 +91,7 @@ func (r *run) settle() {
 			l := voice.Line{Text: text, Spoken: text, Language: lang}
 			r.publish(l.Record(r.voice.Add(l)))
 		}
-		r.conclude(r.ending(proto.EndFailed))
+		r.conclude(r.outcome(proto.EndFailed))
 	}
 }
 
@@ -153,7 +153,7 @@ func (r *run) mouthFailed(ctx context.Context, err *proto.Error) {
 // mouthLost is told that ttsd is another process now, or none.
 func (r *run) mouthLost(ctx context.Context, err *proto.Error) {
 	if r.leaving != nil { // its word on what was heard will not come
-		r.conclude(r.leaving.end, r.leaving.err)
+		r.left()
 		return
 	}
 	if r.voice.Replaced() {
@@ -185,8 +185,8 @@ func (r *run) speechEvent(ctx context.Context, ev proto.Event) {
 			r.clock.sample = r.voice.Sample(ev)
 		}
 	case proto.SpeechStopped:
-		if r.leaving != nil { // what was heard is known now
-			r.conclude(r.leaving.end, r.leaving.err)
+		if r.leaving != nil {
+			r.left()
 		}
 	}
 	if failed != nil && r.leaving == nil {
