@@ -168,3 +168,18 @@ func checkImport(t *testing.T, path, imp string, r rule, inTest bool) {
 		t.Errorf("proto imports %s: the contract neither prints nor opens anything", imp)
 	}
 }
+
+// TestModules: each module builds without the workspace too, from what its own
+// go.mod and go.sum name.
+func TestModules(t *testing.T) {
+	for _, m := range []string{"proto", "pkg", "services"} {
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "./...")
+		cmd.Dir = filepath.Join(root(t), m)
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+		var complaint bytes.Buffer
+		cmd.Stderr = &complaint
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%s does not build without the workspace, add what is missing with go get: %v\n%s", m, err, complaint.String())
+		}
+	}
+}
