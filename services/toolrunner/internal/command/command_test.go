@@ -53,7 +53,7 @@ func TestCall(t *testing.T) {
 		{[]string{"call", "broken", "{}"}, ExitOK, "error: no tool named broken\n", "broken.toml:1: no command"},
 		{[]string{"call", "say", "{bad"}, ExitOK, "error: arguments are not valid JSON\n", ""},
 		{[]string{"call", "--tools", t.TempDir(), "say", "{}"}, ExitOK, "error: no tool named say\n", ""},
-		{[]string{"call", "--tools", "/no/such/folder", "say", "{}"}, ExitOK, "error: no tool named say\n", "/no/such/folder: read tools folder: no such file or directory"},
+		{[]string{"call", "--tools", "/no/such/folder", "say", "{}"}, ExitOK, "error: no tool named say\n", "/no/such/folder: read tools folder: no such file or directory (make it and put tools there: mkdir -p /no/such/folder)"},
 		{[]string{"call"}, ExitUsage, "", "usage:"},
 		{[]string{"call", "a", "b", "c"}, ExitUsage, "", "usage:"},
 		{[]string{"call", "--nope", "say"}, ExitUsage, "", "toolrunner: flag provided but not defined: -nope\nusage:"},

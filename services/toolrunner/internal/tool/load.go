@@ -35,6 +35,14 @@ var (
 	paramTypes = []string{"string", "integer", "number", "boolean", "array", "object"}
 )
 
+// folderHint says what to do about a tools folder that cannot be read.
+func folderHint(dir string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "make it and put tools there: mkdir -p " + dir
+	}
+	return "see who may read it: ls -ld " + dir
+}
+
 // LoadDir reads every NAME.toml of a folder, in the order of the file names.
 // Hidden files, other endings and folders below are passed over. It returns
 // what can be used and names the rest in Set.Problems; a folder that cannot be
@@ -50,7 +58,7 @@ func LoadDir(dir string) Set {
 	set := Set{Dir: abs}
 	entries, err := os.ReadDir(abs)
 	if err != nil {
-		set.Problems = append(set.Problems, Problem{File: abs, Text: "read tools folder: " + reason(err)})
+		set.Problems = append(set.Problems, Problem{File: abs, Text: "read tools folder: " + reason(err), Hint: folderHint(abs, err)})
 		return set
 	}
 	if info, err := os.Stat(abs); err == nil && info.Mode().Perm()&0o002 != 0 {
