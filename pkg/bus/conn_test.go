@@ -11,6 +11,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -47,7 +48,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	for range rounds {
-		next(t, "the end of a stream", ended)
+		waittest.Next(t, "the end of a stream", ended)
 	}
 	if len(bad) > 0 {
 		t.Errorf("%d out of order, first: %s", len(bad), <-bad)
@@ -74,7 +75,7 @@ func TestSequence(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	until(t, "all events", func() bool { return len(w.All()) == 8*each })
+	waittest.Until(t, "all events", func() bool { return len(w.All()) == 8*each })
 	next := map[bool]uint64{}
 	for _, s := range w.All() {
 		live := s.Event.Live()
@@ -112,17 +113,17 @@ func TestDropPolicy(t *testing.T) {
 		}
 	}
 	send(0)
-	next(t, "the first frame", first)
+	waittest.Next(t, "the first frame", first)
 	for seq := range uint64(100) {
 		send(seq + 1)
 	}
 	flush(t, micd)
 	// The client counts the frame that is being handled as waiting.
-	until(t, "frames are lost", func() bool { return sttd.Counts().Dropped == 93 })
+	waittest.Until(t, "frames are lost", func() bool { return sttd.Counts().Dropped == 93 })
 	close(hold)
-	until(t, "the rest is handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(got) == 8 })
+	waittest.Until(t, "the rest is handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(got) == 8 })
 	send(101)
-	until(t, "a later frame", func() bool { mu.Lock(); defer mu.Unlock(); return got[len(got)-1] == 101 })
+	waittest.Until(t, "a later frame", func() bool { mu.Lock(); defer mu.Unlock(); return got[len(got)-1] == 101 })
 	sub.Close()
 	sub.Close()
 	if n := sttd.Counts().Dropped; n != 93 {
@@ -143,7 +144,7 @@ func TestFailPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next(t, "the loss to be told", failed)
+	waittest.Next(t, "the loss to be told", failed)
 	close(hold)
 	if _, err := brain.Events(t.Context(), "local", bus.Policy{}, ignoreEvents); err == nil {
 		t.Error("a subscription without a policy is no error")
@@ -164,7 +165,7 @@ func TestAreas(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"speech.started", "mic.lost", "speech.finished"} {
-		if got := next(t, want, seen); got != want {
+		if got := waittest.Next(t, want, seen); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
@@ -198,9 +199,9 @@ func TestBusRestart(t *testing.T) {
 
 	g.set(false)
 	b.Down()
-	for next(t, "the bus to go", changes) { // it may be told late that it came
+	for waittest.Next(t, "the bus to go", changes) { // it may be told late that it came
 	}
-	until(t, "the watcher has noticed", func() bool { return !w.Connected() })
+	waittest.Until(t, "the watcher has noticed", func() bool { return !w.Connected() })
 	const events = 1024 + 10
 	for range events {
 		if err := c.Publish(proto.TurnAsked{}, bus.Meta{}); err != nil {
@@ -218,10 +219,10 @@ func TestBusRestart(t *testing.T) {
 	}
 
 	b.Up()
-	until(t, "the watcher is back", w.Connected)
+	waittest.Until(t, "the watcher is back", w.Connected)
 	flush(t, w)
 	g.set(true)
-	if !next(t, "the bus to come", changes) {
+	if !waittest.Next(t, "the bus to come", changes) {
 		t.Error("told that the bus went")
 	}
 	if err := c.Publish(proto.TurnAsked{}, bus.Meta{}); err != nil { // must not overtake
@@ -230,7 +231,7 @@ func TestBusRestart(t *testing.T) {
 	if err := c.PublishAudio("s1", proto.Audio{Op: proto.AudioData, Seq: 2}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the events of the outage", func() bool {
+	waittest.Until(t, "the events of the outage", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(seen) == 1025 || len(seen) == 1024 && seen[1023] == events+1
@@ -261,7 +262,7 @@ func TestCloseDelivers(t *testing.T) {
 	c.OnChange(func(now bool) { up <- now })
 	g.set(false)
 	b.Down()
-	for next(t, "the bus to go", up) {
+	for waittest.Next(t, "the bus to go", up) {
 	}
 	b.Up()
 	w := b.Watch()
@@ -269,7 +270,7 @@ func TestCloseDelivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.set(true)
-	next(t, "the bus to come", up)
+	waittest.Next(t, "the bus to come", up)
 	c.Close()
 	c.Close()
 	if e, _ := bustest.Expect[proto.TurnAsked](w, nil); e.Text != "kept" {
@@ -292,8 +293,8 @@ func TestOpenBeforeTheBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Up()
-	next(t, "the event from before the bus", seen)
-	if got, err := bus.Request(within(t), b.Connect("client"), proto.MicStop{}); err != nil || !got.Open {
+	waittest.Next(t, "the event from before the bus", seen)
+	if got, err := bus.Request(waittest.Context(t), b.Connect("client"), proto.MicStop{}); err != nil || !got.Open {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	b.Down()
@@ -354,14 +355,14 @@ func TestHistory(t *testing.T) {
 	flush(t, c)
 	read := func(dev string, areas ...string) (list []proto.Envelope) {
 		t.Helper()
-		err := b.Connect("reader").History(within(t), dev, func(_ context.Context, env proto.Envelope, _ proto.Event) { list = append(list, env) }, areas...)
+		err := b.Connect("reader").History(waittest.Context(t), dev, func(_ context.Context, env proto.Envelope, _ proto.Event) { list = append(list, env) }, areas...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list
 	}
 	var asked []proto.Envelope
-	until(t, "all events are kept", func() bool { asked = read("local"); return len(asked) == turns })
+	waittest.Until(t, "all events are kept", func() bool { asked = read("local"); return len(asked) == turns })
 	for i := range asked {
 		if asked[i].Type != "turn.asked" || i > 0 && asked[i].Seq <= asked[i-1].Seq {
 			t.Fatalf("event %d: %+v", i, asked[i])
@@ -386,7 +387,7 @@ func TestHistory(t *testing.T) {
 // A bus that keeps nothing has an empty history.
 func TestNoHistory(t *testing.T) {
 	c := bustest.New(t).Connect("brain")
-	err := c.History(within(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { t.Error("an event") })
+	err := c.History(waittest.Context(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { t.Error("an event") })
 	if err != nil {
 		t.Error(err)
 	}

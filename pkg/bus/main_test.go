@@ -3,64 +3,22 @@
 package bus_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"net"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// limit is far above what anything here takes: only a missing thing reaches it.
-const limit = 30 * time.Second
-
-// within is the test's context with that limit.
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// until waits for a condition that nothing announces.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
-// next takes one value out of a channel.
-func next[T any](t *testing.T, what string, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(limit):
-		t.Fatalf("waited in vain: %s", what)
-		panic("unreachable")
-	}
-}
 
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
@@ -75,7 +33,7 @@ func must[T any](t *testing.T) func(T, error) T {
 func flush(t *testing.T, conns ...*bus.Conn) {
 	t.Helper()
 	for _, c := range conns {
-		if err := c.Flush(within(t)); err != nil {
+		if err := c.Flush(waittest.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,25 +111,5 @@ func raw(t *testing.T, b *bustest.Bus) *nats.Conn {
 	t.Cleanup(nc.Close)
 	return nc
 }
-
-// logbook is a log that can be read.
-type logbook struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logbook) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), text)
-}
-
-func (l *logbook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 func ignoreEvents(context.Context, proto.Envelope, proto.Event) {}

@@ -13,6 +13,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -22,12 +23,12 @@ func TestRequest(t *testing.T) {
 		return proto.MicState{Talk: true, Source: fmt.Sprint(c.Lease)}, nil
 	}))
 	c := b.Connect("client")
-	got, err := bus.Request(within(t), c, proto.MicStart{Lease: 2.5})
+	got, err := bus.Request(waittest.Context(t), c, proto.MicStart{Lease: 2.5})
 	if err != nil || !got.Talk || got.Source != "2.5" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	// Another device has no microphone here.
-	_, err = bus.RequestOn(within(t), c, "kitchen", proto.MicStart{})
+	_, err = bus.RequestOn(waittest.Context(t), c, "kitchen", proto.MicStart{})
 	e := wantCode(t, err, proto.CodeUnavailable)
 	if e.Op != "mic.start" || e.Hint == "" {
 		t.Errorf("got %+v", e)
@@ -45,7 +46,7 @@ func TestErrorCrosses(t *testing.T) {
 	for _, code := range proto.Codes() {
 		want := &proto.Error{Code: code, Op: "interrupt", Text: "two\nlines, ünïcode", Hint: "type this"}
 		send <- fmt.Errorf("wrapped: %w", want)
-		_, err := bus.Request(within(t), c, proto.TurnInterrupt{})
+		_, err := bus.Request(waittest.Context(t), c, proto.TurnInterrupt{})
 		if got := wantCode(t, err, code); *got != *want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -54,7 +55,7 @@ func TestErrorCrosses(t *testing.T) {
 		}
 	}
 	send <- errors.New("plain")
-	_, err := bus.Request(within(t), c, proto.TurnInterrupt{})
+	_, err := bus.Request(waittest.Context(t), c, proto.TurnInterrupt{})
 	if e := wantCode(t, err, proto.CodeInternal); e.Text != "plain" || e.Op != "turn.interrupt" {
 		t.Errorf("got %+v", e)
 	}
@@ -87,14 +88,14 @@ func TestRequestWaitsForResponder(t *testing.T) {
 	asked, answered := make(chan struct{}), make(chan error, 1)
 	go func() {
 		close(asked)
-		_, err := bus.Request(within(t), c, proto.MicStop{})
+		_, err := bus.Request(waittest.Context(t), c, proto.MicStop{})
 		answered <- err
 	}()
 	<-asked
 	serve(t, b.Connect("micd"), bus.Command(func(context.Context, proto.MicStop) (proto.MicState, error) {
 		return proto.MicState{}, nil
 	}))
-	if err := next(t, "the answer", answered); err != nil {
+	if err := waittest.Next(t, "the answer", answered); err != nil {
 		t.Error(err)
 	}
 }
@@ -111,13 +112,13 @@ func TestRequestEndsWithTheBus(t *testing.T) {
 	c := b.Connect("client")
 	answered := make(chan error, 1)
 	go func() {
-		_, err := bus.Request(within(t), c, proto.MicStop{})
+		_, err := bus.Request(waittest.Context(t), c, proto.MicStop{})
 		answered <- err
 	}()
-	next(t, "the call", called)
+	waittest.Next(t, "the call", called)
 	b.Down()
-	wantCode(t, next(t, "the end of the request", answered), proto.CodeDisconnected)
-	_, err := bus.Request(within(t), c, proto.MicStop{})
+	wantCode(t, waittest.Next(t, "the end of the request", answered), proto.CodeDisconnected)
+	_, err := bus.Request(waittest.Context(t), c, proto.MicStop{})
 	wantCode(t, err, proto.CodeDisconnected)
 	if err := c.CancelTool("c1"); err == nil {
 		t.Error("a cancel into nowhere is no error")
@@ -135,12 +136,12 @@ func TestLargeMessages(t *testing.T) {
 		}))
 	c := b.Connect("client")
 	text := strings.Repeat("é", 400<<10)
-	if got, err := bus.Request(within(t), c, proto.TurnAsk{Text: text}); err != nil || got.Turn != text {
+	if got, err := bus.Request(waittest.Context(t), c, proto.TurnAsk{Text: text}); err != nil || got.Turn != text {
 		t.Errorf("%d bytes came back as %d, %v", len(text), len(got.Turn), err)
 	}
-	_, err := bus.Request(within(t), c, proto.TurnAsk{Text: text + text})
+	_, err := bus.Request(waittest.Context(t), c, proto.TurnAsk{Text: text + text})
 	wantCode(t, err, proto.CodeInvalid)
-	_, err = bus.Request(within(t), c, proto.SkillList{})
+	_, err = bus.Request(waittest.Context(t), c, proto.SkillList{})
 	wantCode(t, err, proto.CodeInternal)
 	if err := c.Publish(proto.TurnAsked{Text: text + text}, bus.Meta{}); err == nil {
 		t.Error("an event that does not fit is no error")
@@ -156,9 +157,9 @@ func TestUnreadableReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := b.Connect("client")
-	_, err := bus.Request(within(t), c, proto.MicStop{})
+	_, err := bus.Request(waittest.Context(t), c, proto.MicStop{})
 	wantCode(t, err, proto.CodeFailed)
-	_, err = c.CallTool(within(t), "now", proto.ToolCall{}, nil)
+	_, err = c.CallTool(waittest.Context(t), "now", proto.ToolCall{}, nil)
 	wantCode(t, err, proto.CodeFailed)
 }
 
@@ -167,7 +168,7 @@ func TestPeers(t *testing.T) {
 	first, second, c := b.Connect("ttsd"), b.Connect("ttsd"), b.Connect("client")
 	serve(t, first)
 	s := serve(t, second)
-	peers, err := c.Peers(within(t), "ttsd", 2)
+	peers, err := c.Peers(waittest.Context(t), "ttsd", 2)
 	if err != nil || len(peers) != 2 {
 		t.Fatalf("got %v, %v", peers, err)
 	}
@@ -176,20 +177,20 @@ func TestPeers(t *testing.T) {
 			t.Errorf("got %+v", p)
 		}
 	}
-	if all, err := c.Peers(within(t), "", 2); err != nil || len(all) != 2 {
+	if all, err := c.Peers(waittest.Context(t), "", 2); err != nil || len(all) != 2 {
 		t.Errorf("got %v, %v", all, err)
 	}
-	if none, err := c.Peers(within(t), "nobody", 1); err != nil || len(none) != 0 {
+	if none, err := c.Peers(waittest.Context(t), "nobody", 1); err != nil || len(none) != 0 {
 		t.Errorf("got %v, %v", none, err)
 	}
-	if !c.Alive(within(t), "ttsd", first.Instance()) || !c.Alive(within(t), "ttsd", second.Instance()) {
+	if !c.Alive(waittest.Context(t), "ttsd", first.Instance()) || !c.Alive(waittest.Context(t), "ttsd", second.Instance()) {
 		t.Error("one of two is not alive")
 	}
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, second)
-	ctx, cancel := context.WithTimeout(t.Context(), limit/100)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit/100)
 	defer cancel()
 	if c.Alive(ctx, "ttsd", second.Instance()) {
 		t.Error("alive after it stopped")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -33,19 +35,19 @@ func TestTool(t *testing.T) {
 		return proto.ToolResult{Call: c.Call, OK: true, Result: fmt.Sprintf("%s %s %s %s", args, c.Turn, c.Timeout, c.Asker)}
 	}))
 	c := b.Connect("brain")
-	got, err := c.CallTool(within(t), "echo", proto.ToolCall{Call: "c1", Turn: "t1", Timeout: 1500 * time.Millisecond, Asker: c.Asker()}, []byte(`{"a":1}`))
+	got, err := c.CallTool(waittest.Context(t), "echo", proto.ToolCall{Call: "c1", Turn: "t1", Timeout: 1500 * time.Millisecond, Asker: c.Asker()}, []byte(`{"a":1}`))
 	if want := `{"a":1} t1 1.5s ` + c.Asker(); err != nil || !got.OK || got.Call != "c1" || got.Result != want {
 		t.Errorf("got %+v, %v, want %q", got, err, want)
 	}
-	got, err = c.CallTool(within(t), "echo", proto.ToolCall{Call: "c2", Route: "external"}, nil)
+	got, err = c.CallTool(waittest.Context(t), "echo", proto.ToolCall{Call: "c2", Route: "external"}, nil)
 	if err != nil || got.OK || got.Kind != proto.KindNotAllowed || got.Result != "error: not\nallowed" {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	_, err = c.CallTool(within(t), "gone", proto.ToolCall{Call: "c3"}, nil)
+	_, err = c.CallTool(waittest.Context(t), "gone", proto.ToolCall{Call: "c3"}, nil)
 	wantCode(t, err, proto.CodeUnavailable)
-	_, err = c.CallTool(within(t), "a.b", proto.ToolCall{}, nil)
+	_, err = c.CallTool(waittest.Context(t), "a.b", proto.ToolCall{}, nil)
 	wantCode(t, err, proto.CodeInvalid)
-	_, err = c.CallTool(within(t), "echo", proto.ToolCall{Call: "c4", Route: "elsewhere"}, nil)
+	_, err = c.CallTool(waittest.Context(t), "echo", proto.ToolCall{Call: "c4", Route: "elsewhere"}, nil)
 	wantCode(t, err, proto.CodeInvalid)
 }
 
@@ -56,7 +58,7 @@ func TestPlainToolRequest(t *testing.T) {
 	serve(t, b.Connect("toolrunner"), bus.Tool(spec("fail"), func(_ context.Context, c proto.ToolCall, _ []byte) proto.ToolResult {
 		return proto.ToolResult{Call: "made", Kind: proto.KindTimeout, Result: "error: timed\nout"}
 	}))
-	m, err := raw(t, b).Request(proto.ToolRun("fail"), []byte(`{}`), limit)
+	m, err := raw(t, b).Request(proto.ToolRun("fail"), []byte(`{}`), waittest.Limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestToolCallsAreConcurrent(t *testing.T) {
 	ended := make(chan error, 2)
 	for _, id := range []string{"c1", "c2"} {
 		go func() {
-			r, err := c.CallTool(within(t), "meet", proto.ToolCall{Call: id}, nil)
+			r, err := c.CallTool(waittest.Context(t), "meet", proto.ToolCall{Call: id}, nil)
 			if err == nil && (!r.OK || r.Call != id) {
 				err = fmt.Errorf("got %+v", r)
 			}
@@ -94,7 +96,7 @@ func TestToolCallsAreConcurrent(t *testing.T) {
 		}()
 	}
 	for range 2 {
-		if err := next(t, "the end of a call", ended); err != nil {
+		if err := waittest.Next(t, "the end of a call", ended); err != nil {
 			t.Error(err)
 		}
 	}
@@ -121,13 +123,13 @@ func TestStopAndDrainWait(t *testing.T) {
 			c := b.Connect("brain")
 			results := make(chan proto.ToolResult, 1)
 			go func() {
-				r, err := c.CallTool(within(t), "long", proto.ToolCall{Call: "c1"}, nil)
+				r, err := c.CallTool(waittest.Context(t), "long", proto.ToolCall{Call: "c1"}, nil)
 				if err != nil {
 					t.Error(err)
 				}
 				results <- r
 			}()
-			next(t, "the call", started)
+			waittest.Next(t, "the call", started)
 			stopped := make(chan error, 1)
 			go func() {
 				err := end(s)
@@ -138,16 +140,16 @@ func TestStopAndDrainWait(t *testing.T) {
 			}()
 			if name == "drain" {
 				// Off the bus, yet the call is not cancelled.
-				until(t, "nobody serves the tool", func() bool {
-					peers, err := c.Peers(within(t), "toolrunner", 1)
+				waittest.Until(t, "nobody serves the tool", func() bool {
+					peers, err := c.Peers(waittest.Context(t), "toolrunner", 1)
 					return err == nil && len(peers) == 0
 				})
 				close(finish)
 			}
-			if r := next(t, "the result", results); r.OK != (name == "drain") {
+			if r := waittest.Next(t, "the result", results); r.OK != (name == "drain") {
 				t.Errorf("got %+v", r)
 			}
-			if err := next(t, "the end", stopped); err != nil {
+			if err := waittest.Next(t, "the end", stopped); err != nil {
 				t.Error(err)
 			}
 			if err := end(s); err != nil { // twice is fine
@@ -166,7 +168,7 @@ func TestCancelTool(t *testing.T) {
 	if err := c.CancelTool("c1"); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, "the cancel", cancelled); got != "c1" {
+	if got := waittest.Next(t, "the cancel", cancelled); got != "c1" {
 		t.Errorf("got %q", got)
 	}
 	wantCode(t, c.CancelTool("c.1"), proto.CodeInvalid)
@@ -183,13 +185,13 @@ func TestPanics(t *testing.T) {
 		}))
 	c := b.Connect("brain")
 	for range 3 {
-		_, err := bus.Request(within(t), c, proto.ToolList{})
+		_, err := bus.Request(waittest.Context(t), c, proto.ToolList{})
 		wantCode(t, err, proto.CodeInternal)
-		_, err = c.CallTool(within(t), "bad", proto.ToolCall{Call: "c1"}, nil)
+		_, err = c.CallTool(waittest.Context(t), "bad", proto.ToolCall{Call: "c1"}, nil)
 		if e := wantCode(t, err, proto.CodeInternal); !strings.Contains(e.Text, "tool broke") {
 			t.Errorf("got %v", e)
 		}
-		r, err := c.CallTool(within(t), "huge", proto.ToolCall{Call: "c2"}, nil)
+		r, err := c.CallTool(waittest.Context(t), "huge", proto.ToolCall{Call: "c2"}, nil)
 		if err != nil || r.OK || r.Kind != proto.KindFailed || r.Call != "c2" {
 			t.Errorf("got %.80v, %v", r, err)
 		}
@@ -200,9 +202,9 @@ func TestPanics(t *testing.T) {
 // logged once for each subject, however often it comes.
 func TestGarbage(t *testing.T) {
 	b := bustest.New(t)
-	book := &logbook{}
+	var book waittest.Output
 	o := b.Options("brain")
-	o.Log = book.logger()
+	o.Log = slog.New(slog.NewTextHandler(&book, nil))
 	c := bus.New(o)
 	if err := c.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -234,12 +236,12 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	for _, g := range garbage[1:2] {
-		m, err := nc.Request(proto.CommandSubject("local", "skill.load"), []byte(g), limit)
+		m, err := nc.Request(proto.CommandSubject("local", "skill.load"), []byte(g), waittest.Limit)
 		if err != nil || m.Header.Get(proto.HeaderErrorCode) != "400" {
 			t.Errorf("command %q: %v, %v", g, m, err)
 		}
 		header := nats.Header{proto.HeaderTimeout: {"soon"}}
-		m, err = nc.RequestMsg(&nats.Msg{Subject: proto.ToolRun("now"), Header: header}, limit)
+		m, err = nc.RequestMsg(&nats.Msg{Subject: proto.ToolRun("now"), Header: header}, waittest.Limit)
 		if err != nil || m.Header.Get(proto.HeaderErrorCode) != "400" {
 			t.Errorf("tool: %v, %v", m, err)
 		}
@@ -255,15 +257,15 @@ func TestGarbage(t *testing.T) {
 	if err := other.PublishAudio("s1", proto.Audio{Op: proto.AudioBegin}); err != nil {
 		t.Fatal(err)
 	}
-	if ev := next(t, "the good event", seen); ev.(proto.STTFinal).Text != "well" {
+	if ev := waittest.Next(t, "the good event", seen); ev.(proto.STTFinal).Text != "well" {
 		t.Errorf("got %+v", ev)
 	}
-	next(t, "the good frame", frames)
+	waittest.Next(t, "the good frame", frames)
 	n := uint64(3 * len(garbage))
 	if got := c.Counts(); got.Undecodable != n+n+2 || got.Unknown != 3 || got.Dropped != 0 {
 		t.Errorf("counts %+v, want %d undecodable and 3 unknown", got, n+n+2)
 	}
-	if lines := book.count("cannot be read"); lines != 4 { // event, audio, command, tool
+	if lines := strings.Count(book.String(), "cannot be read"); lines != 4 { // event, audio, command, tool
 		t.Errorf("%d lines about garbage, want one for each of 4 subjects", lines)
 	}
 }
@@ -271,9 +273,9 @@ func TestGarbage(t *testing.T) {
 // Ever new subjects fill neither log nor memory.
 func TestGarbageIsBounded(t *testing.T) {
 	b := bustest.New(t)
-	book := &logbook{}
+	var book waittest.Output
 	o := b.Options("brain")
-	o.Log = book.logger()
+	o.Log = slog.New(slog.NewTextHandler(&book, nil))
 	c := bus.New(o)
 	if err := c.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -290,8 +292,8 @@ func TestGarbageIsBounded(t *testing.T) {
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "all are counted", func() bool { return c.Counts().Undecodable == 1000 })
-	if lines := book.count("cannot be read"); lines != 256 {
+	waittest.Until(t, "all are counted", func() bool { return c.Counts().Undecodable == 1000 })
+	if lines := strings.Count(book.String(), "cannot be read"); lines != 256 {
 		t.Errorf("%d lines", lines)
 	}
 }

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +21,11 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-const limit = 30 * time.Second
 
 // fake is an App made of functions; nil ones do what is right.
 type fake struct {
@@ -66,30 +64,12 @@ func home(t *testing.T) string {
 	return filepath.Join(dir, "desktop-assistant")
 }
 
-// output is a buffer that may be written and read at the same time.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
 // result is a daemon that was run.
 type result struct {
 	cancel context.CancelFunc
 	done   chan int
-	stdout output
-	stderr output
+	stdout waittest.Output
+	stderr waittest.Output
 }
 
 // begin runs a daemon until cancel is called, at the latest with the test.
@@ -107,7 +87,7 @@ func (r *result) wait(t *testing.T) int {
 	select {
 	case code := <-r.done:
 		return code
-	case <-time.After(limit):
+	case <-time.After(waittest.Limit):
 		t.Fatalf("does not end; stderr:\n%s", r.stderr.String())
 		return -1
 	}
@@ -136,17 +116,6 @@ func readying(ready chan<- Env) func(Env) (App, error) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}, nil
-	}
-}
-
-func receive[T any](t *testing.T, what string, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(limit):
-		t.Fatalf("waited in vain: %s", what)
-		panic("unreachable")
 	}
 }
 
@@ -206,7 +175,7 @@ func TestEndings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			running := make(chan struct{})
 			r := begin(t, building(fake{run: func(ctx context.Context) error { close(running); <-ctx.Done(); return c.err }}))
-			receive(t, "the app to run", running)
+			waittest.Next(t, "the app to run", running)
 			r.cancel()
 			r.want(t, c.code)
 		})
@@ -233,7 +202,7 @@ func TestLock(t *testing.T) {
 	dir := home(t)
 	ready := make(chan Env, 1)
 	first := begin(t, readying(ready))
-	receive(t, "the first", ready)
+	waittest.Next(t, "the first", ready)
 	pid := os.Getpid()
 	if got := LockHolder(dir, "testd"); got != pid {
 		t.Errorf("holder %d, want %d", got, pid)
@@ -249,7 +218,7 @@ func TestLock(t *testing.T) {
 	}
 	// Who asks does not take: the next one starts.
 	r := begin(t, readying(ready))
-	receive(t, "the next", ready)
+	waittest.Next(t, "the next", ready)
 	r.cancel()
 	r.want(t, 0)
 	// A lock that cannot be had at all is a fault, not another daemon.
@@ -279,13 +248,13 @@ func TestNotify(t *testing.T) {
 			app := &watched{healthy: healthy, asked: make(chan struct{}, 64)}
 			r := begin(t, func(env Env) (App, error) { app.env = env; return app, nil })
 			for range 3 {
-				receive(t, "the question for progress", app.asked)
+				waittest.Next(t, "the question for progress", app.asked)
 			}
 			r.cancel()
 			r.want(t, 0)
 			pings, states := 0, ""
 			for buf := make([]byte, 256); !strings.HasSuffix(states, "STOPPING=1 "); {
-				if err := l.SetReadDeadline(time.Now().Add(limit)); err != nil {
+				if err := l.SetReadDeadline(time.Now().Add(waittest.Limit)); err != nil {
 					t.Fatal(err)
 				}
 				n, err := l.Read(buf)
@@ -421,13 +390,13 @@ func TestWholeDaemon(t *testing.T) {
 		app.env = env
 		return app, nil
 	})
-	receive(t, "ready", ready)
+	waittest.Next(t, "ready", ready)
 	e, seen := bustest.Expect[proto.ServiceState](w, nil)
 	if seen.Src != "testd" || e.Service != "testd" || len(e.Problems) != 1 || e.Problems[0] != (proto.Problem{What: "no engine", Hint: "install one"}) {
 		t.Errorf("state %+v", e)
 	}
 
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 	defer cancel()
 	s, err := bus.Request(ctx, c, proto.StatusOf{Daemon: "testd"})
 	if err != nil || s.Service != "testd" || s.Version != Version || s.Instance != app.env.Bus.Instance() || s.PID != os.Getpid() ||
@@ -440,7 +409,7 @@ func TestWholeDaemon(t *testing.T) {
 	if _, err := bus.Request(ctx, c, proto.ReloadOf{Daemon: "testd"}); err != nil {
 		t.Error(err)
 	}
-	receive(t, "the new configuration", app.reloaded)
+	waittest.Next(t, "the new configuration", app.reloaded)
 	file := filepath.Join(dir, "config.toml") // both folders are below the same one here
 	if err := os.WriteFile(file, []byte("tool_runds = 1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -477,7 +446,7 @@ func TestNoReload(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 	defer cancel()
 	c := b.Connect("client")
 	_, err = bus.Request(ctx, c, proto.ReloadOf{Daemon: "testd"})

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -19,6 +18,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -30,41 +30,6 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
-}
-
-const limit = 30 * time.Second
-
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
-// output collects what a process writes.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // home is a user with nothing but a runtime folder and configurations.
@@ -89,7 +54,7 @@ func (h home) runtime() string { return filepath.Join(h.dir, "desktop-assistant"
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	stderr *output
+	stderr *waittest.Output
 	done   chan struct{}
 }
 
@@ -106,7 +71,7 @@ func (h home) command(own ...string) *exec.Cmd {
 
 func (h home) begin(cmd *exec.Cmd) *process {
 	h.t.Helper()
-	p := &process{h.t, cmd, &output{}, make(chan struct{})}
+	p := &process{h.t, cmd, &waittest.Output{}, make(chan struct{})}
 	cmd.Stderr = p.stderr
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
@@ -125,7 +90,7 @@ func (h home) begin(cmd *exec.Cmd) *process {
 // ready waits for the daemon's word that it is.
 func (p *process) ready() *process {
 	p.t.Helper()
-	until(p.t, "busd is ready", func() bool {
+	waittest.Until(p.t, "busd is ready", func() bool {
 		select {
 		case <-p.done:
 			p.t.Fatalf("busd ended: %s", p.stderr)
@@ -150,7 +115,7 @@ func (p *process) wait() int {
 	select {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(limit):
+	case <-time.After(waittest.Limit):
 		p.t.Fatalf("busd does not end: %s", p.stderr)
 		return -1
 	}
@@ -276,18 +241,18 @@ func TestKill(t *testing.T) {
 	talking.Go(func() { f.talk(ctx, mic) })
 	defer func() { stop(); talking.Wait() }()
 
-	until(t, "frames come", func() bool { return f.last() > 10 })
+	waittest.Until(t, "frames come", func() bool { return f.last() > 10 })
 	killed := time.Now()
 	p.end(syscall.SIGKILL)
 	p = h.begin(h.command()).ready()
 	ready := time.Since(killed)
 	for _, c := range []*bus.Conn{mic, ear, client} {
-		until(t, c.Service()+" is back", func() bool { return c.Counts().Reconnects == 1 && c.Connected() })
+		waittest.Until(t, c.Service()+" is back", func() bool { return c.Counts().Reconnects == 1 && c.Connected() })
 	}
 	back := time.Since(killed)
 	before := f.last()
-	until(t, "frames come again", func() bool { return f.last() > before+10 })
-	within, cancel := context.WithTimeout(t.Context(), limit)
+	waittest.Until(t, "frames come again", func() bool { return f.last() > before+10 })
+	within, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 	defer cancel()
 	if _, err := bus.Request(within, client, proto.StatusOf{Daemon: "busd"}); err != nil {
 		t.Error(err)
@@ -343,7 +308,7 @@ func TestActivation(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the first is in", first.Connected)
+	waittest.Until(t, "the first is in", first.Connected)
 	if code := p.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d: %s", code, p.stderr)
 	}
@@ -351,7 +316,7 @@ func TestActivation(t *testing.T) {
 		t.Errorf("the socket went with busd: %v", err)
 	}
 	p = activated().ready()
-	until(t, "the first is back", func() bool { return first.Counts().Reconnects > 0 && first.Connected() })
+	waittest.Until(t, "the first is back", func() bool { return first.Counts().Reconnects > 0 && first.Connected() })
 	p.end(syscall.SIGKILL)
 
 	// A descriptor that is no socket of ours is refused by name.

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -202,14 +203,11 @@ func (w *Watcher) All() []Seen {
 	return append([]Seen(nil), w.all...)
 }
 
-// waitLimit is far above what any event takes: only a missing one reaches it.
-const waitLimit = 30 * time.Second
-
 // Expect waits for the next event of type E for which ok (nil = any) holds,
 // and passes over the others.
 func Expect[E proto.Event](w *Watcher, ok func(Seen, E) bool) (E, Seen) {
 	w.t.Helper()
-	limit := time.NewTimer(waitLimit)
+	limit := time.NewTimer(waittest.Limit)
 	defer limit.Stop()
 	var passed []string
 	for {

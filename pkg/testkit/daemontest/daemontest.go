@@ -12,6 +12,7 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 )
 
 // Env makes the environment of a daemon on a test's bus, with the default
@@ -65,7 +66,7 @@ func Start(t testing.TB, env daemon.Env, build func(daemon.Env) (daemon.App, err
 			if err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("%s ended: %v", env.Name, err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(waittest.Limit):
 			t.Errorf("%s did not stop", env.Name)
 		}
 	}
@@ -76,7 +77,7 @@ func Start(t testing.TB, env daemon.Env, build func(daemon.Env) (daemon.App, err
 		stopped = true
 		cancel()
 		t.Fatalf("%s ended before it was ready: %v", env.Name, err)
-	case <-time.After(30 * time.Second):
+	case <-time.After(waittest.Limit):
 		t.Fatalf("%s is not ready", env.Name)
 	}
 	return app, stop

@@ -11,6 +11,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -31,14 +32,18 @@ func (i idle) Run(ctx context.Context) error {
 
 func TestStart(t *testing.T) {
 	b := bustest.New(t)
-	_, stop := Start(t, Env(t, b, "idle"), func(env daemon.Env) (daemon.App, error) { return idle{env}, nil })
+	env := Env(t, b, "idle")
+	_, stop := Start(t, env, func(env daemon.Env) (daemon.App, error) { return idle{env}, nil })
 	c := b.Connect("cli")
 	if s, err := bus.Request(t.Context(), c, proto.StatusOf{Daemon: "idle"}); err != nil || s.Service != "idle" {
 		t.Errorf("status: %+v, %v", s, err)
 	}
 	stop()
 	stop() // twice is fine
-	if c.Alive(t.Context(), "idle", "anyone") {
+	if err := env.Bus.Flush(t.Context()); err != nil { // or the bus may still count on it
+		t.Error(err)
+	}
+	if c.Alive(waittest.Context(t), "idle", "anyone") {
 		t.Error("it still answers")
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,46 +21,11 @@ import (
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
 	"example.org/desktop-assistant/pkg/testkit/daemontest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// limit is far above what anything here takes: only a missing thing reaches it.
-const limit = 30 * time.Second
-
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
-func next[T any](t *testing.T, what string, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(limit):
-		t.Fatalf("waited in vain: %s", what)
-		panic("unreachable")
-	}
-}
 
 // running is busd in this process, on a real socket.
 type running struct {
@@ -114,7 +78,7 @@ func (r *running) connect(service string) *bus.Conn {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(c.Close)
-	if err := c.Flush(within(r.t)); err != nil {
+	if err := c.Flush(waittest.Context(r.t)); err != nil {
 		r.t.Fatal(err)
 	}
 	return c
@@ -125,7 +89,7 @@ func (r *running) status() (proto.Status, Detail) {
 	r.t.Helper()
 	c := r.connect("client")
 	defer c.Close()
-	s, err := bus.Request(within(r.t), c, proto.StatusOf{Daemon: "busd"})
+	s, err := bus.Request(waittest.Context(r.t), c, proto.StatusOf{Daemon: "busd"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -195,13 +159,13 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	kept := func() (n int) {
-		err := c.History(within(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { n++ }, "turn")
+		err := c.History(waittest.Context(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { n++ }, "turn")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	until(t, "the events are kept", func() bool { return kept() == 3 })
+	waittest.Until(t, "the events are kept", func() bool { return kept() == 3 })
 	if _, d := r.status(); d.Stream.Messages < 3 || d.Stream.Bytes == 0 {
 		t.Errorf("stream %+v", d.Stream)
 	}
@@ -210,13 +174,13 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.stop()
-	if !next(t, "bus.stopping", stopping) {
+	if !waittest.Next(t, "bus.stopping", stopping) {
 		t.Error("heard of the end after the end")
 	}
-	for next(t, "the bus to go", changes) {
+	for waittest.Next(t, "the bus to go", changes) {
 	}
 	start(t, dir, nil)
-	if !next(t, "the bus to come", changes) {
+	if !waittest.Next(t, "the bus to come", changes) {
 		t.Error("told twice that it went")
 	}
 	if n := kept(); n != 0 {
@@ -226,7 +190,7 @@ func TestRestart(t *testing.T) {
 	if err != nil || string(again) != string(cookie) {
 		t.Errorf("the cookie changed: %v", err)
 	}
-	if _, err := bus.Request(within(t), c, proto.StatusOf{Daemon: "busd"}); err != nil {
+	if _, err := bus.Request(waittest.Context(t), c, proto.StatusOf{Daemon: "busd"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -242,12 +206,12 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Flush(within(t)); err != nil {
+	if err := c.Flush(waittest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	last := uint64(0)
-	until(t, "the last event is kept", func() bool {
-		err := c.History(within(t), proto.Any, func(_ context.Context, env proto.Envelope, _ proto.Event) { last = env.Seq }, "turn")
+	waittest.Until(t, "the last event is kept", func() bool {
+		err := c.History(waittest.Context(t), proto.Any, func(_ context.Context, env proto.Envelope, _ proto.Event) { last = env.Seq }, "turn")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +229,7 @@ func TestKeepNothing(t *testing.T) {
 	if err := c.Publish(proto.TurnAsked{Text: "secret"}, bus.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.History(within(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { t.Error("an event was kept") }); err != nil {
+	if err := c.History(waittest.Context(t), proto.Any, func(context.Context, proto.Envelope, proto.Event) { t.Error("an event was kept") }); err != nil {
 		t.Error(err)
 	}
 	if _, d := r.status(); d.Stream != nil {
@@ -329,7 +293,7 @@ func TestNoLeaf(t *testing.T) {
 	r := start(t, folders(t), func(c *config.Config) {
 		c.Bus.Device, c.Bus.Leaf, c.Bus.Listen = "kitchen", "tls://example.org:7422", "0.0.0.0:7422"
 	})
-	s, err := bus.RequestOn(within(t), r.connect("client"), "kitchen", proto.StatusOf{Daemon: "busd"})
+	s, err := bus.RequestOn(waittest.Context(t), r.connect("client"), "kitchen", proto.StatusOf{Daemon: "busd"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +332,7 @@ func TestCannotStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.(*App).Start(within(t))
+		return a.(*App).Start(waittest.Context(t))
 	}
 	long := filepath.Join(folders(t), strings.Repeat("x", 100))
 	if err := os.Mkdir(long, 0o700); err != nil {

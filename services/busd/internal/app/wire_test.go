@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -34,7 +35,7 @@ func (r *running) wire(network, address string) *wire {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waittest.Limit)); err != nil {
 		r.t.Fatal(err)
 	}
 	w := &wire{c, bufio.NewScanner(c)}
@@ -191,7 +192,7 @@ func TestGarbage(t *testing.T) {
 		func(_ context.Context, _ proto.Envelope, ev proto.Event) { heard <- ev }, "turn"); err != nil {
 		t.Fatal(err)
 	}
-	if err := brain.Flush(within(t)); err != nil {
+	if err := brain.Flush(waittest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	w := r.wire("unix", filepath.Join(r.dir, bus.SocketName))
@@ -225,7 +226,7 @@ func TestGarbage(t *testing.T) {
 	if err := client.Publish(proto.TurnAsked{Text: "well"}, bus.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, "the good event", heard); got.(proto.TurnAsked).Text != "well" {
+	if got := waittest.Next(t, "the good event", heard); got.(proto.TurnAsked).Text != "well" {
 		t.Errorf("got %+v", got)
 	}
 	if s, d := r.status(); s.Counts.Reconnects != 0 || d.Stream == nil {
@@ -256,7 +257,7 @@ func TestThroughTheSocket(t *testing.T) {
 	}()
 	text := strings.Repeat("0123456789abcdef", 56<<10) // 896 KiB, with its envelope just below what the bus carries
 	begun := time.Now()
-	got, err := bus.Request(within(t), client, proto.TurnAsk{Text: text})
+	got, err := bus.Request(waittest.Context(t), client, proto.TurnAsk{Text: text})
 	if err != nil || got.Turn != text {
 		t.Errorf("%d bytes came back as %d, %v", len(text), len(got.Turn), err)
 	}
@@ -273,7 +274,7 @@ func TestThroughTheSocket(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := brain.Flush(within(t)); err != nil {
+	if err := brain.Flush(waittest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	ops := slices.Concat([]proto.AudioOp{proto.AudioBegin}, slices.Repeat([]proto.AudioOp{proto.AudioData}, frames), []proto.AudioOp{proto.AudioEnd})
@@ -286,7 +287,7 @@ func TestThroughTheSocket(t *testing.T) {
 	}
 	for i := range rounds {
 		for seq, op := range ops {
-			m := next(t, "a frame", heard)
+			m := waittest.Next(t, "a frame", heard)
 			if m.stream != fmt.Sprint("s", i) || m.a.Op != op || m.a.Seq != uint64(seq) {
 				t.Fatalf("stream %d: got %s %s %d, want %s %d", i, m.stream, m.a.Op, m.a.Seq, op, seq)
 			}
@@ -327,7 +328,7 @@ func TestToolThroughTheSocket(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := runner.Flush(within(t)); err != nil {
+	if err := runner.Flush(waittest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
@@ -336,15 +337,15 @@ func TestToolThroughTheSocket(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	got, err := brain.CallTool(within(t), "wait", proto.ToolCall{Call: "c1", Timeout: time.Hour}, nil)
+	got, err := brain.CallTool(waittest.Context(t), "wait", proto.ToolCall{Call: "c1", Timeout: time.Hour}, nil)
 	if err != nil || got.Kind != proto.KindCancelled || got.Call != "c1" {
 		t.Errorf("cancelled: got %+v, %v", got, err)
 	}
-	got, err = brain.CallTool(within(t), "wait", proto.ToolCall{Call: "c2", Timeout: time.Millisecond}, nil)
+	got, err = brain.CallTool(waittest.Context(t), "wait", proto.ToolCall{Call: "c2", Timeout: time.Millisecond}, nil)
 	if err != nil || got.Kind != proto.KindTimeout {
 		t.Errorf("timed out: got %+v, %v", got, err)
 	}
-	if _, err := brain.CallTool(within(t), "panic", proto.ToolCall{Call: "c3"}, nil); proto.AsError("", err).Code != proto.CodeInternal {
+	if _, err := brain.CallTool(waittest.Context(t), "panic", proto.ToolCall{Call: "c3"}, nil); proto.AsError("", err).Code != proto.CodeInternal {
 		t.Errorf("panicked: got %v", err)
 	}
 	// A client that goes, however it goes, is no matter to the others.

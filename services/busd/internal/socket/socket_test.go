@@ -3,7 +3,6 @@
 package socket
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +13,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -58,23 +57,6 @@ func greet() (net.Conn, error) {
 	return theirs, nil
 }
 
-type logbook struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 // folder is a short one, and open to other users.
 func folder(t *testing.T) string {
 	t.Helper()
@@ -90,14 +72,14 @@ func folder(t *testing.T) string {
 }
 
 // open serves a new socket with dial.
-func open(t *testing.T, dial func() (net.Conn, error)) (path string, s *Server, log *logbook) {
+func open(t *testing.T, dial func() (net.Conn, error)) (path string, s *Server, log *waittest.Output) {
 	t.Helper()
 	path = filepath.Join(folder(t), "bus.sock")
 	l, err := Listen(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log = &logbook{}
+	log = &waittest.Output{}
 	s = Accept(l, dial, slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(s.End)
 	return path, s, log
