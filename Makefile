@@ -21,7 +21,7 @@ CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/desktop-assistant
 export NATS_CLI := $(CACHE)/natscli-$(NATSCLI)/nats
 
 run: packages-run build
-	bin/desktop-assistant run
+	@bin/desktop-assistant run
 
 go:
 	@command -v go >/dev/null || { echo "go is missing: install Go 1.26.5 or newer, see https://go.dev/dl" >&2; exit 1; }
@@ -37,7 +37,7 @@ packages-test:
 
 build: go
 	@mkdir -p bin
-	cd services && go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/ $(DAEMONS:%=./%) ./desktop-assistant
+	@cd services && go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/ $(DAEMONS:%=./%) ./desktop-assistant
 
 test: packages-test check build adapters nats
 	cd services && go run ./archtest/testreport $(MODULES:%=../%)
@@ -69,11 +69,13 @@ adapters: go
 	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
 
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
 	install -m 755 $(DAEMONS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
 	install -m 755 bin/desktop-assistant $(DESTDIR)$(PREFIX)/bin
+	install -m 644 examples/config.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples
+	install -m 644 examples/tools/* $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
 	@echo "Installed. Start it with: $(PREFIX)/bin/desktop-assistant run"
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/desktop-assistant
-	rm -rf $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant

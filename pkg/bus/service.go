@@ -3,6 +3,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,14 +91,14 @@ func Tool(spec proto.ToolSpec, fn func(ctx context.Context, call proto.ToolCall,
 			call, err := proto.DecodeToolCall(r.Headers())
 			if err != nil {
 				s.c.blame(r.Subject(), err)
-				s.refuse(r, proto.AsError("tool "+spec.Name, err))
+				s.c.reply(r, proto.ToolResult{Call: NewID(), Kind: proto.KindInvalidArguments, Result: "error: " + err.Error()})
 				return
 			}
 			if !s.run(func() {
 				defer s.recovered(r)
 				s.c.reply(r, fn(ctx, call, r.Data()))
 			}) {
-				s.refuse(r, proto.Errorf(proto.CodeUnavailable, "tool "+spec.Name, "the service is stopping"))
+				s.c.reply(r, proto.ToolResult{Call: cmp.Or(call.Call, NewID()), Kind: proto.KindUnavailable, Result: "error: the tool runner is stopping"})
 			}
 		},
 	}

@@ -141,8 +141,8 @@ func withoutTime(groups []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// exampleTools finds the examples of a checkout, for a user who has no tools
-// folder yet. Nothing is written to the user's configuration.
+// exampleTools finds the examples of a checkout or an installation, for a user
+// who has no tools folder yet. Nothing is written to the user's configuration.
 func exampleTools(cfg config.Config, bin string) (string, bool) {
 	if cfg.Tools.Dir != "" {
 		return "", false
@@ -152,13 +152,15 @@ func exampleTools(cfg config.Config, bin string) (string, bool) {
 			return "", false
 		}
 	}
-	top := filepath.Dir(bin)
-	tools := filepath.Join(top, "examples", "tools")
-	if _, err := os.Stat(filepath.Join(top, "go.work")); err != nil {
-		return "", false
+	for _, tools := range []string{
+		filepath.Join(bin, "../examples/tools"),                            // bin of a checkout
+		filepath.Join(bin, "../../share/desktop-assistant/examples/tools"), // libexec/desktop-assistant of an installation
+	} {
+		if _, err := os.Stat(tools); err == nil {
+			return filepath.Clean(tools), true
+		}
 	}
-	_, err := os.Stat(tools)
-	return tools, err == nil
+	return "", false
 }
 
 // waitReady waits until each daemon was ready once, or that took too long;

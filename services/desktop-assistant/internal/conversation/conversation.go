@@ -29,13 +29,14 @@ type Conversation struct {
 
 	mu       sync.Mutex
 	typed    map[string]bool            // turns whose question was typed here
+	calls    map[string]string          // arguments of the tool calls that run
 	problems map[string][]proto.Problem // shown, by daemon
 }
 
 // New begins to show what happens on the console, until ctx ends. echoed says
 // that what is typed stands there already, so that it is not shown again.
 func New(ctx context.Context, c *console.Console, conn *bus.Conn, echoed bool) (*Conversation, error) {
-	t := &Conversation{Console: c, conn: conn, echoed: echoed, typed: map[string]bool{}, problems: map[string][]proto.Problem{}}
+	t := &Conversation{Console: c, conn: conn, echoed: echoed, typed: map[string]bool{}, calls: map[string]string{}, problems: map[string][]proto.Problem{}}
 	lost := func() { c.Println("(some events were not shown: the output is too slow)") }
 	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, lost), t.show, "turn", "tool", "stt", "service"); err != nil {
 		return nil, err
@@ -45,14 +46,12 @@ func New(ctx context.Context, c *console.Console, conn *bus.Conn, echoed bool) (
 
 // Greet says what works, what does not and why, and how to talk.
 func (t *Conversation) Greet(ctx context.Context, daemons []string) {
-	unwell := map[string]bool{}
-	for _, s := range health.Ask(ctx, t.conn) {
+	reports := health.Ask(ctx, t.conn)
+	for _, s := range reports {
 		switch {
 		case s.Status != nil:
-			unwell[s.Daemon] = len(s.Status.Problems) > 0
 			t.state(s.Daemon, s.Status.Problems)
 		case slices.Contains(daemons, s.Daemon):
-			unwell[s.Daemon] = true
 			t.Problem(s.Daemon+" does not answer", "look again: desktop-assistant status")
 		}
 	}
@@ -60,10 +59,10 @@ func (t *Conversation) Greet(ctx context.Context, daemons []string) {
 		return
 	}
 	t.Println("Type a question, for example: what time is it")
-	if unwell["micd"] || unwell["sttd"] {
-		t.Println("There is no asking aloud for now: see above.")
-	} else {
+	if health.Hears(reports) {
 		t.Println("Or talk: press Enter, ask, press Enter again. From anywhere: desktop-assistant listen toggle")
+	} else {
+		t.Println("There is no asking aloud for now: see above.")
 	}
 }
 
@@ -109,9 +108,15 @@ func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Even
 	case proto.TurnAnnounced:
 		t.Println("assistant: %s", e.Text)
 	case proto.ToolCalled:
-		t.Println("tool:      %s %s", e.Name, e.Arguments)
+		t.mu.Lock()
+		t.calls[e.Call] = string(e.Arguments)
+		t.mu.Unlock()
 	case proto.ToolFinished:
-		t.Println("tool:      %s: %s", e.Name, shorten(e.Result, resultShown))
+		t.mu.Lock()
+		arguments := t.calls[e.Call]
+		delete(t.calls, e.Call)
+		t.mu.Unlock()
+		t.Println("tool:      %s %s: %s", e.Name, shorten(arguments, resultShown), shorten(e.Result, resultShown))
 	case proto.TurnEnded:
 		t.mu.Lock()
 		delete(t.typed, env.Turn)

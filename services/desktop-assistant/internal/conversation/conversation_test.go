@@ -103,7 +103,7 @@ func TestShow(t *testing.T) {
 		proto.TurnStarted{Origin: proto.OriginVoice},
 		proto.TurnAsked{Text: "what 100% time"},
 		proto.TurnAnnounced{Text: "Let me look."},
-		proto.ToolCalled{Name: "now", Arguments: json.RawMessage(`{"a":1}`)},
+		proto.ToolCalled{Call: "c", Name: "now", Arguments: json.RawMessage(`{"a":1}`)},
 		proto.ToolFinished{Name: "now", ToolResult: proto.ToolResult{Call: "c", OK: true, Result: "12:00\n" + strings.Repeat("é", 200)}},
 		proto.TurnSentence{Text: "It is noon."},
 		proto.TurnEnded{End: proto.EndSpoken},
@@ -113,8 +113,7 @@ func TestShow(t *testing.T) {
 	)
 	want := `you:       what 100% time
 assistant: Let me look.
-tool:      now {"a":1}
-tool:      now: 12:00 ` + strings.Repeat("é", 114) + `...
+tool:      now {"a":1}: 12:00 ` + strings.Repeat("é", 114) + `...
 assistant: It is noon.
 (that was no question: out of grammar)
 ! ask: no server
@@ -138,15 +137,16 @@ func TestProblems(t *testing.T) {
 
 func TestGreet(t *testing.T) {
 	s := newStage(t)
+	statuses := map[string]proto.Status{
+		"brain": {Problems: []proto.Problem{{What: "no chat server", Hint: "start it"}}},
+		"micd":  {Detail: json.RawMessage(`{"source":"mic"}`), Problems: []proto.Problem{{What: "no such gate"}}},
+		"sttd":  {Detail: json.RawMessage(`{"engine":"pocketsphinx"}`)},
+	}
 	for _, name := range proto.Daemons() {
-		if name == "brain" {
-			s.serve(name, proto.Status{Problems: []proto.Problem{{What: "no chat server", Hint: "start it"}}})
-		} else {
-			s.serve(name, proto.Status{})
-		}
+		s.serve(name, statuses[name])
 	}
 	s.talk.Greet(t.Context(), proto.Daemons())
-	if got := s.screen.take(); got != "! brain: no chat server\n  start it\nType a question, for example: what time is it\nOr talk: press Enter, ask, press Enter again. From anywhere: desktop-assistant listen toggle\n" {
+	if got := s.screen.take(); got != "! brain: no chat server\n  start it\n! micd: no such gate\nType a question, for example: what time is it\nOr talk: press Enter, ask, press Enter again. From anywhere: desktop-assistant listen toggle\n" {
 		t.Errorf("shown:\n%s", got)
 	}
 	// It was shown: the event that tells the same adds nothing.

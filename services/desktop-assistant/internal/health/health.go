@@ -71,6 +71,25 @@ func statusOf(ctx context.Context, conn *bus.Conn, name string) Report {
 	return Report{name, Stopped, nil}
 }
 
+// Hears says whether a question can be asked aloud: micd has a source and sttd
+// an engine, whatever else they complain of.
+func Hears(reports []Report) bool {
+	var source, engine string
+	for _, r := range reports {
+		var has struct{ Source, Engine string }
+		if r.Status == nil || json.Unmarshal(r.Status.Detail, &has) != nil {
+			continue
+		}
+		switch r.Daemon {
+		case "micd":
+			source = has.Source
+		case "sttd":
+			engine = has.Engine
+		}
+	}
+	return source != "" && engine != ""
+}
+
 // Voice asks ttsd whether it can be heard, and gives the reason when it has no
 // engine or no loudspeaker. A ttsd that does not answer may be on its way back
 // and counts as able.
