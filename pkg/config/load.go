@@ -104,6 +104,7 @@ func decode(file string, data []byte) (Config, error) {
 	_, hasGate := d.places["mic.gate"]
 	c.cardGate = hasCard && !hasGate && c.Card != ""
 	d.normalise(&c)
+	d.warnPending(&c)
 	return c, nil
 }
 

@@ -153,7 +153,7 @@ func listTools(ctx context.Context, conn *bus.Conn) (proto.Tools, error) {
 }
 
 func (a *app) toolList(ctx context.Context) error {
-	conn, _, err := a.dial(ctx)
+	conn, cfg, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,11 +167,10 @@ func (a *app) toolList(ctx context.Context) error {
 	}
 	c := console.New(a.Out)
 	for _, t := range tools.Tools {
-		held := ""
-		if !t.External {
-			held = "  (not offered to an external chat server)"
+		c.Println("%-16s %s", t.Name, t.Description)
+		if why := heldBack(t, cfg.Route()); why != "" {
+			c.Println("%-16s (held back: %s)", "", why)
 		}
-		c.Println("%-16s %s%s", t.Name, t.Description, held)
 	}
 	if len(tools.Tools) == 0 {
 		c.Println("no tools in %s", tools.Dir)
@@ -180,6 +179,17 @@ func (a *app) toolList(ctx context.Context) error {
 		c.Problem(p.What, p.Hint)
 	}
 	return nil
+}
+
+// heldBack says why a tool is not offered to the chat server, "" when it is.
+func heldBack(t proto.ToolSpec, route string) string {
+	switch {
+	case route == config.RouteExternal && !t.External:
+		return "the chat server is external, and its file does not say external = true"
+	case t.Confirm == proto.ConfirmVoice:
+		return "it asks before it runs, which is not built yet, so every call is refused"
+	}
+	return ""
 }
 
 func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {

@@ -146,7 +146,7 @@ func TestToolList(t *testing.T) {
 		Problems: []proto.Problem{{What: "/home/you/tools/x.toml:1:1: no command", Hint: "add one"}},
 	}
 	f := r.serve("toolrunner", tools(list))
-	run(t, "tool", "list").want(t, 0, "now              The time.  (not offered to an external chat server)\nsearch           Facts.\n! /home/you/tools/x.toml:1:1: no command\n  add one\n")
+	run(t, "tool", "list").want(t, 0, "now              The time.\nsearch           Facts.\n! /home/you/tools/x.toml:1:1: no command\n  add one\n")
 	got := run(t, "tool", "list", "--json")
 	got.want(t, 0)
 	if back := lines[proto.Tools](t, got.out); len(back) != 1 || back[0].Revision != 3 || len(back[0].Tools) != 2 || len(back[0].Problems) != 1 {
@@ -155,4 +155,22 @@ func TestToolList(t *testing.T) {
 	f.stop()
 	r.serve("toolrunner", tools(proto.Tools{Dir: "/home/you/tools"}))
 	run(t, "tool", "list").want(t, 0, "no tools in /home/you/tools\n")
+}
+
+// A list says what the model is not offered, and why.
+func TestHeldBack(t *testing.T) {
+	for _, c := range []struct {
+		spec  proto.ToolSpec
+		route string
+		held  bool
+	}{
+		{proto.ToolSpec{}, "local", false},
+		{proto.ToolSpec{}, "external", true},
+		{proto.ToolSpec{External: true}, "external", false},
+		{proto.ToolSpec{Confirm: proto.ConfirmVoice}, "local", true},
+	} {
+		if why := heldBack(c.spec, c.route); (why != "") != c.held {
+			t.Errorf("%+v on a %s route: %q", c.spec, c.route, why)
+		}
+	}
 }
