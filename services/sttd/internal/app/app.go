@@ -29,6 +29,8 @@ const (
 	// eventsPending is far above what comes in a moment.
 	eventsPending = 256
 	healthLimit   = time.Second
+	// startLimit is what the first choice of an engine may take of the start.
+	startLimit = 2 * time.Second
 )
 
 // App is the daemon. The exported fields are its seams: change them between
@@ -77,18 +79,44 @@ func (a *App) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	listed := make(chan struct{}, 1)
+	helpers.Go(func() {
+		a.known.watch(running, a.stale, func() {
+			select {
+			case listed <- struct{}{}:
+			default:
+			}
+			a.engine.again()
+		})
+	})
+	a.chooseFirst(running, listed)
 	service, err := a.env.Serve(running)
 	if err != nil {
 		return err
 	}
 	helpers.Go(func() { a.engine.watch(running) })
-	helpers.Go(func() { a.known.watch(running, a.stale, a.engine.again) })
 	a.env.Ready()
 	a.loop(running, q)
 	q.drain()
 	cancel()
 	_ = service.Stop() // the bus may be gone already, which is no fault of ours
 	return nil
+}
+
+// chooseFirst chooses an engine before anybody is told that sttd is ready, so
+// that its status is true from the first question on. Without the best engine it
+// waits a moment for the sentences of toolrunner, which the next one needs.
+func (a *App) chooseFirst(ctx context.Context, listed <-chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if a.Engines[0].Ready(ctx) != nil {
+		select {
+		case <-listed:
+		case <-time.After(firstLook):
+		case <-ctx.Done():
+		}
+	}
+	_, _ = a.engine.look(ctx) // the error is shown as a problem
 }
 
 // subscribe hears the audio and the events of every device that is served.

@@ -15,6 +15,7 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
 )
@@ -136,7 +137,7 @@ func TestEngineComesAndGoes(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	away.Store(false)
-	b.until("the best engine is back", func() bool { _, d := b.status(); return d.Engine == "best" })
+	waittest.Until(b, "the best engine is back", func() bool { _, d := b.status(); return d.Engine == "best" })
 	b.say("t3", voice(time.Second))
 	if ev := b.final("t3"); ev.Engine != "best" {
 		t.Errorf("%+v", ev)
@@ -202,7 +203,7 @@ func TestSuperseded(t *testing.T) {
 	b.say("t1", voice(time.Second))
 	<-at
 	b.say("t2", voice(time.Second))
-	b.until("one waits", func() bool { _, d := b.status(); return d.Queue == 2 })
+	waittest.Until(b, "one waits", func() bool { _, d := b.status(); return d.Queue == 2 })
 	b.say("t3", voice(time.Second))
 	if ev := b.failed("t2"); ev.Error.Code != proto.CodeCancelled {
 		t.Errorf("%+v", ev)
@@ -233,11 +234,11 @@ func TestTurnEnded(t *testing.T) {
 	b.say("t1", voice(time.Second))
 	<-at
 	b.say("t2", voice(time.Second))
-	b.until("one waits, one speaks", func() bool { _, d := b.status(); return d.Queue == 2 && d.Streams == 1 })
+	waittest.Until(b, "one waits, one speaks", func() bool { _, d := b.status(); return d.Queue == 2 && d.Streams == 1 })
 	end("t0")
 	end("t2")
 	end("t1")
-	b.until("all are forgotten", func() bool { _, d := b.status(); return d.Queue == 0 && d.Streams == 0 })
+	waittest.Until(b, "all are forgotten", func() bool { _, d := b.status(); return d.Queue == 0 && d.Streams == 0 })
 	recording.send(proto.Audio{Op: proto.AudioEnd})
 	b.say("t3", voice(time.Second))
 	<-at
@@ -401,10 +402,10 @@ func TestBusGone(t *testing.T) {
 	b := start(t, nil, saying("ear", "hello"))
 	s := b.begin("t1")
 	s.data(voice(time.Second))
-	b.until("it speaks", func() bool { _, d := b.status(); return d.Streams == 1 })
+	waittest.Until(b, "it speaks", func() bool { _, d := b.status(); return d.Streams == 1 })
 	b.bus.Down()
 	b.bus.Up()
-	b.until("the bus is back", func() bool { return b.mic.Connected() && b.env.Bus.Connected() })
+	waittest.Until(b, "the bus is back", func() bool { return b.mic.Connected() && b.env.Bus.Connected() })
 	b.failed("t1")
 	b.say("t2", voice(time.Second))
 	b.final("t2")
@@ -415,7 +416,7 @@ func TestStop(t *testing.T) {
 		b := start(t, nil, saying("ear", "hello"))
 		s := b.begin("t1")
 		s.data(voice(time.Second))
-		b.until("it speaks", func() bool { _, d := b.status(); return d.Streams == 1 })
+		waittest.Until(b, "it speaks", func() bool { _, d := b.status(); return d.Streams == 1 })
 		b.stop()
 		if ev := b.failed("t1"); !strings.Contains(ev.Error.Text, "stopping") {
 			t.Errorf("%+v", ev)
@@ -427,7 +428,7 @@ func TestStop(t *testing.T) {
 		b.say("t1", voice(time.Second))
 		<-at
 		b.say("t2", voice(time.Second))
-		b.until("one waits", func() bool { _, d := b.status(); return d.Queue == 2 })
+		waittest.Until(b, "one waits", func() bool { _, d := b.status(); return d.Queue == 2 })
 		var stopped sync.WaitGroup
 		stopped.Go(b.stop)
 		b.failed("t2")
@@ -462,18 +463,18 @@ func TestSentences(t *testing.T) {
 	has := func(text string) func() bool {
 		return func() bool { return strings.Contains(e.grammar.Load().(string), text) }
 	}
-	b.until("toolrunner is found by itself", has("what time is it"))
-	b.until("the status tells", func() bool { _, d := b.status(); return d.Sentences == 1 && len(d.Unheard) == 1 })
+	waittest.Until(b, "toolrunner is found by itself", has("what time is it"))
+	waittest.Until(b, "the status tells", func() bool { _, d := b.status(); return d.Sentences == 1 && len(d.Unheard) == 1 })
 	list.Store(&proto.Tools{Revision: 2, Tools: []proto.ToolSpec{{Name: "now", Sentences: map[string][]string{"en": {"what time is it", "tell me the date"}}}}})
 	if err := runner.Publish(proto.ToolChanged{Revision: 2}, bus.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	b.until("a change is followed", has("tell me the date"))
+	waittest.Until(b, "a change is followed", has("tell me the date"))
 	list.Store(&proto.Tools{Revision: 1})
 	if err := runner.Publish(proto.ServiceState{Service: "toolrunner", Problems: []proto.Problem{}}, bus.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	b.until("another toolrunner is followed", func() bool { return e.grammar.Load().(string) == "" })
+	waittest.Until(b, "another toolrunner is followed", func() bool { return e.grammar.Load().(string) == "" })
 	if _, d := b.status(); d.Sentences != 0 {
 		t.Errorf("%+v", d)
 	}

@@ -44,43 +44,18 @@ func newChoice(env daemon.Env, engines []recognize.Engine) *choice {
 	if c.name == config.EngineOpenAI || c.name == config.EngineWyoming {
 		env.Problems.Set("engine name", fmt.Sprintf("the speech recogniser %q is not built yet: another one is taken", c.name),
 			`set engine = "auto" below [stt] in `+config.Path())
-		c.name = recognize.Auto
+		c.name = config.Auto
 	}
 	return c
-}
-
-// probe is an engine that remembers why it is not ready.
-type probe struct {
-	recognize.Engine
-	err error
-}
-
-func (p *probe) Ready(ctx context.Context) error {
-	p.err = p.Engine.Ready(ctx)
-	return p.err
 }
 
 // look probes now, and shows as a problem that there is no engine.
 func (c *choice) look(ctx context.Context) (recognize.Engine, error) {
 	limit, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	probes := make([]recognize.Engine, len(c.engines))
-	for i, e := range c.engines {
-		probes[i] = &probe{Engine: e}
-	}
-	chosen, err := recognize.Choose(limit, c.name, probes...)
+	engine, why, err := recognize.Choose(limit, c.name, c.engines...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
-	}
-	var engine recognize.Engine
-	if err == nil {
-		engine = chosen.(*probe).Engine
-	}
-	why := map[string]string{}
-	for _, e := range probes {
-		if p := e.(*probe); p.err != nil {
-			why[p.Name()] = p.err.Error()
-		}
 	}
 	if c.store(engine, err, why) {
 		c.log.Info("engine chosen", "engine", engine.Name())
@@ -131,7 +106,7 @@ func (c *choice) watch(ctx context.Context) {
 		}
 		pause = probeEvery
 		engine, _ := c.look(ctx) // the error is shown as a problem
-		if engine != nil && (engine == c.engines[0] || c.name != recognize.Auto) {
+		if engine != nil && (engine == c.engines[0] || c.name != config.Auto) {
 			pause = checkEvery
 		}
 	}

@@ -210,15 +210,3 @@ func (b *bench) status() (proto.Status, detail) {
 	}
 	return s, d
 }
-
-// until polls for a condition, at most twenty seconds.
-func (b *bench) until(what string, ok func() bool) {
-	b.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
-		if time.Now().After(end) {
-			b.Fatalf("%s: not within 20 s", what)
-		}
-	}
-}

@@ -19,7 +19,7 @@ import (
 const (
 	// margin is on top of [mic] limit_s: the pre-roll, and the tail of the key.
 	margin = 5 * time.Second
-	// quiet is how long a stream may send nothing (design, section 10).
+	// quiet is how long a stream may send nothing; micd sends every 80 ms.
 	quiet      = 2 * time.Second
 	staleEvery = 250 * time.Millisecond
 	// drainLimit is what the utterance at the engine gets when we stop, well
@@ -167,13 +167,11 @@ func (q *queue) expire(now time.Time) {
 
 // drain ends everything with words: what is at the engine gets a moment more.
 func (q *queue) drain() {
-	stopping := proto.Errorf(proto.CodeUnavailable, "transcribe", "speech recognition is stopping").
-		WithHint("ask again when it is back: desktop-assistant status")
 	for _, r := range q.desk.All() {
-		q.fail(r, "", stopping)
+		q.fail(r, "", stopping())
 	}
 	for _, j := range q.waiting {
-		q.fail(j.Recording, "", stopping)
+		q.fail(j.Recording, "", stopping())
 	}
 	q.waiting = nil
 	if q.running == nil {
@@ -191,6 +189,12 @@ func (q *queue) drain() {
 	if j.event != nil {
 		q.publish(j.event, j.Recording)
 	}
+}
+
+// stopping is the end of what we cannot finish any more.
+func stopping() *proto.Error {
+	return proto.Errorf(proto.CodeUnavailable, "transcribe", "speech recognition is stopping").
+		WithHint("ask again when it is back: desktop-assistant status")
 }
 
 func (q *queue) fail(r intake.Recording, engine string, err error) {
@@ -241,7 +245,7 @@ func (w *worker) transcribe(ctx context.Context, j *job) proto.Event {
 	case errors.Is(cause, errForgotten):
 		return nil
 	case errors.Is(cause, errStopping):
-		err = proto.Errorf(proto.CodeUnavailable, "transcribe", "speech recognition is stopping").WithHint("ask again when it is back: desktop-assistant status")
+		err = stopping()
 	case errors.Is(cause, context.DeadlineExceeded):
 		err = proto.Errorf(proto.CodeTimeout, "transcribe", "no transcript within %v", time.Since(j.ended).Round(time.Second)).
 			WithHint("give it longer with [stt] deadline_s, or use a smaller model")

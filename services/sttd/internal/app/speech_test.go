@@ -14,6 +14,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/pkg/testkit/whispertest"
 	"example.org/desktop-assistant/proto"
 )
@@ -39,7 +40,7 @@ func TestSpeech(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = service.Stop() }()
-	b.until("pocketsphinx is ready", func() bool { _, d := b.status(); return d.Engine == "pocketsphinx" })
+	waittest.Until(b, "pocketsphinx is ready", func() bool { _, d := b.status(); return d.Engine == "pocketsphinx" })
 	if s, d := b.status(); len(s.Problems) != 0 || d.Sentences != 3 || !strings.Contains(d.WhyNot["whisper"], strconv.Itoa(port)) {
 		t.Errorf("status %+v, %+v", s, d)
 	}

@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.org/desktop-assistant/pkg/intent"
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -57,11 +57,11 @@ func Of(tools []proto.ToolSpec) (Grammar, []error) {
 	return Grammar{JSGF: jsgf, Words: words, Sentences: len(usable)}, faults
 }
 
-// english gives the sentences of a tool under "en" and its regions.
+// english gives the sentences of a tool under "en" and its regions, "en-gb".
 func english(spec proto.ToolSpec) []string {
 	var list []string
 	for tag, sentences := range spec.Sentences {
-		if primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary == language {
+		if lexicon.Primary(tag) == language {
 			list = append(list, sentences...)
 		}
 	}

@@ -6,30 +6,39 @@ import (
 	"context"
 	"strings"
 
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
 )
 
-// Auto is the name that lets [Choose] decide.
-const Auto = "auto"
-
-// Choose picks the engine that [stt] engine names. Auto takes the first of the
-// engines, which come best first, that is ready now; since a better one may
-// appear later (a whisper-server that was still loading), ask again before each
-// utterance: it costs one probe of each engine up to the chosen one.
+// Choose picks the engine that [stt] engine names. [config.Auto] takes the first
+// of the engines, which come best first, that is ready now; since a better one
+// may appear later (a whisper-server that was still loading), ask again before
+// each utterance: it costs one probe of each engine up to the chosen one. why
+// says by name of each engine that was probed in vain why it is not ready.
 //
 // The error holds a [proto.Error]: its text names why each engine cannot work,
 // its hint what to type for each. A named engine that is not ready is never
 // replaced by another.
-func Choose(ctx context.Context, name string, engines ...Engine) (Engine, error) {
-	if name != Auto {
-		return chooseNamed(ctx, name, engines)
+func Choose(ctx context.Context, name string, engines ...Engine) (chosen Engine, why map[string]string, err error) {
+	why = map[string]string{}
+	if name != config.Auto {
+		chosen, err = named(name, engines)
+		if err != nil {
+			return nil, why, err
+		}
+		if err := chosen.Ready(ctx); err != nil {
+			why[name] = err.Error()
+			return nil, why, err
+		}
+		return chosen, why, nil
 	}
 	var texts, hints []string
 	for _, engine := range engines {
 		err := engine.Ready(ctx)
 		if err == nil {
-			return engine, nil
+			return engine, why, nil
 		}
+		why[engine.Name()] = err.Error()
 		problem := proto.AsError("", err)
 		texts = append(texts, engine.Name()+": "+problem.Text)
 		if problem.Hint != "" {
@@ -37,19 +46,16 @@ func Choose(ctx context.Context, name string, engines ...Engine) (Engine, error)
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, why, err
 	}
-	return nil, proto.Errorf(proto.CodeUnavailable, "choose speech recogniser", "none is ready: %s", strings.Join(texts, "; ")).
+	return nil, why, proto.Errorf(proto.CodeUnavailable, "choose speech recogniser", "none is ready: %s", strings.Join(texts, "; ")).
 		WithHint("%s", strings.Join(hints, "; or "))
 }
 
-func chooseNamed(ctx context.Context, name string, engines []Engine) (Engine, error) {
-	known := []string{Auto}
+func named(name string, engines []Engine) (Engine, error) {
+	known := []string{config.Auto}
 	for _, engine := range engines {
 		if engine.Name() == name {
-			if err := engine.Ready(ctx); err != nil {
-				return nil, err
-			}
 			return engine, nil
 		}
 		known = append(known, engine.Name())

@@ -46,7 +46,14 @@ func TestChoose(t *testing.T) {
 		"an untyped problem":         {"auto", []recognize.Engine{engine{"odd", errors.New("boom")}}, "", "odd: boom", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := recognize.Choose(t.Context(), c.want, c.engines...)
+			got, why, err := recognize.Choose(t.Context(), c.want, c.engines...)
+			for _, e := range c.engines {
+				e := e.(engine)
+				tried := e.problem != nil && (c.want == "auto" || c.want == e.name)
+				if text, is := why[e.name]; is != tried || is && text != e.problem.Error() {
+					t.Errorf("%s is not ready because of %q", e.name, text)
+				}
+			}
 			if c.got != "" {
 				if err != nil || got.Name() != c.got {
 					t.Errorf("got %v, %v", got, err)
@@ -62,7 +69,7 @@ func TestChoose(t *testing.T) {
 	t.Run("a caller that gave up", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := recognize.Choose(ctx, "auto", down); !errors.Is(err, context.Canceled) {
+		if _, _, err := recognize.Choose(ctx, "auto", down); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})

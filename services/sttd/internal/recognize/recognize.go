@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
+	"example.org/desktop-assistant/proto"
 )
 
 // An Utterance is one finished recording of speech.
@@ -49,17 +50,17 @@ type Engine interface {
 	Recognize(ctx context.Context, u Utterance) (Transcript, error)
 }
 
-// A Reason says why an utterance is no question. The texts are those of the
-// event stt.rejected.
+// A Reason says why an utterance is no question, in the words of the event
+// stt.rejected.
 type Reason string
 
 // The reasons.
 const (
-	Silence      Reason = "silence"        // nothing to hear
-	Noise        Reason = "noise"          // something to hear, but no speech
-	Invented     Reason = "invented"       // text that the engine made up
-	TooShort     Reason = "too_short"      // no word fits into it
-	OutOfGrammar Reason = "out_of_grammar" // speech, but none of the sentences known here
+	Silence      Reason = proto.RejectSilence      // nothing to hear
+	Noise        Reason = proto.RejectNoise        // something to hear, but no speech
+	Invented     Reason = proto.RejectInvented     // text that the engine made up
+	TooShort     Reason = proto.RejectTooShort     // no word fits into it
+	OutOfGrammar Reason = proto.RejectOutOfGrammar // speech, but none of the sentences known here
 )
 
 // A Rejection is the error of an utterance that must not become a question.

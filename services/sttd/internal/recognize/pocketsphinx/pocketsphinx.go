@@ -40,6 +40,9 @@ const (
 	maxSpeech      = 12 * time.Second
 )
 
+// modelRate is the sample rate, in hertz, that the acoustic model was made for.
+const modelRate = 16000
+
 // pad is put before and after the samples: a decoder cuts words that begin or
 // end with the recording, as they do when a key is held just long enough.
 const pad = 200 * time.Millisecond
@@ -143,7 +146,7 @@ func (e *Engine) decodeBoth(ctx context.Context, u recognize.Utterance) (heard, 
 	if err != nil {
 		return heard, free, err
 	}
-	wav := audio.EncodeWAV(padded(audio.Resample(u.PCM, u.Rate, audio.Rate)), audio.Rate)
+	wav := audio.EncodeWAV(padded(audio.Resample(u.PCM, u.Rate, modelRate)), modelRate)
 	var freeErr error
 	var both sync.WaitGroup
 	both.Go(func() { free, freeErr = decode(ctx, program, e.loopJob(wav)) })
@@ -168,7 +171,7 @@ func decide(heard, free hypothesis) (recognize.Transcript, error) {
 
 // padded puts silence around the samples.
 func padded(samples []int16) []int16 {
-	n := audio.Samples(pad, audio.Rate)
+	n := audio.Samples(pad, modelRate)
 	out := make([]int16, n+len(samples)+n)
 	copy(out[n:], samples)
 	return out

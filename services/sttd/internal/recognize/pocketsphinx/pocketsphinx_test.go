@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
 )
@@ -40,7 +40,7 @@ func codeOf(err error) proto.Code {
 }
 
 func speech(t *testing.T, text string) recognize.Utterance {
-	return recognize.Utterance{PCM: say(t, soundtest.Slt, text), Rate: audio.Rate}
+	return recognize.Utterance{PCM: say(t, soundtest.Slt, text), Rate: proto.Rate}
 }
 
 func TestParse(t *testing.T) {
@@ -130,7 +130,7 @@ func TestRecognize(t *testing.T) {
 		t.Errorf("at 48000 Hz: %+v, %v", got, err)
 	}
 	long := speech(t, "the rain stopped an hour ago")
-	for len(long.PCM) < 20*audio.Rate {
+	for len(long.PCM) < 20*proto.Rate {
 		long.PCM = append(long.PCM, long.PCM...)
 	}
 	if _, err := e.Recognize(t.Context(), long); reasonOf(err) != recognize.OutOfGrammar {
@@ -219,13 +219,10 @@ func TestCancelled(t *testing.T) {
 		done <- err
 	}()
 	var running []os.DirEntry
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); len(running) < 2; <-tick.C {
-		if running, _ = os.ReadDir(pids); time.Now().After(end) {
-			t.Fatalf("%d decoders after 20 s", len(running))
-		}
-	}
+	waittest.Until(t, "both decoders", func() bool {
+		running, _ = os.ReadDir(pids)
+		return len(running) == 2
+	})
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/audio"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
+	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
 )
 
@@ -90,7 +91,7 @@ func attempt(t *testing.T, e *Engine, trials []*trial) {
 		for _, tr := range trials {
 			t.Run(tr.voice+" "+tr.text, func(t *testing.T) {
 				t.Parallel()
-				u := recognize.Utterance{PCM: tr.samples(t), Rate: audio.Rate}
+				u := recognize.Utterance{PCM: tr.samples(t), Rate: proto.Rate}
 				start := time.Now()
 				got, err := e.Recognize(t.Context(), u)
 				tr.took = time.Since(start)
@@ -275,7 +276,7 @@ func TestRatesInNoise(t *testing.T) {
 // TestNoSpeech gives the engine what microphones hear when nobody speaks.
 func TestNoSpeech(t *testing.T) {
 	e := engineFor(smallGrammar)
-	const n = 3 * audio.Rate
+	const n = 3 * proto.Rate
 	random := rand.New(rand.NewPCG(1, 2))
 	sounds := map[string]func(i int) float64{
 		"nothing":     func(int) float64 { return 0 },
@@ -314,7 +315,7 @@ func TestNoSpeech(t *testing.T) {
 }
 
 func tone(freq float64, i int) float64 {
-	return math.Sin(2 * math.Pi * freq * float64(i) / audio.Rate)
+	return math.Sin(2 * math.Pi * freq * float64(i) / proto.Rate)
 }
 
 // burst is 1 for the first length of every period samples, else 0.

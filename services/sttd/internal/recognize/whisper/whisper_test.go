@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
+	"example.org/desktop-assistant/pkg/testkit/waittest"
 	"example.org/desktop-assistant/pkg/testkit/whispertest"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
@@ -23,17 +24,17 @@ import (
 
 // bursts sounds like speech to the gate: 200 ms on, 100 ms off.
 func bursts(d time.Duration) []int16 {
-	samples := make([]int16, audio.Samples(d, audio.Rate))
+	samples := make([]int16, audio.Samples(d, proto.Rate))
 	for i := range samples {
 		if i%4800 < 3200 {
-			samples[i] = int16(9000 * math.Sin(2*math.Pi*300*float64(i)/audio.Rate))
+			samples[i] = int16(9000 * math.Sin(2*math.Pi*300*float64(i)/proto.Rate))
 		}
 	}
 	return samples
 }
 
 func utterance(d time.Duration, languages ...string) recognize.Utterance {
-	return recognize.Utterance{PCM: bursts(d), Rate: audio.Rate, Languages: languages}
+	return recognize.Utterance{PCM: bursts(d), Rate: proto.Rate, Languages: languages}
 }
 
 func reasonOf(err error) recognize.Reason {
@@ -75,7 +76,7 @@ func TestTranscribes(t *testing.T) {
 			t.Errorf("field %s = %q, want %q", field, asked[0].Form[field], want)
 		}
 	}
-	if len(asked[0].Samples) != len(u.PCM) || asked[0].Rate != audio.Rate {
+	if len(asked[0].Samples) != len(u.PCM) || asked[0].Rate != proto.Rate {
 		t.Errorf("sent %d samples at %d", len(asked[0].Samples), asked[0].Rate)
 	}
 }
@@ -189,7 +190,7 @@ func TestDeadline(t *testing.T) {
 		_, err := engine.Recognize(ctx, utterance(time.Second, "en"))
 		done <- err
 	}()
-	poll(t, func() bool { return len(server.Requests()) == 1 })
+	waittest.Until(t, "a request", func() bool { return len(server.Requests()) == 1 })
 	waiting, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := engine.Recognize(waiting, utterance(time.Second, "en")); !errors.Is(err, context.Canceled) {
@@ -201,18 +202,6 @@ func TestDeadline(t *testing.T) {
 	}
 	if got, err := engine.Recognize(t.Context(), utterance(time.Second, "en")); reasonOf(err) != recognize.Noise {
 		t.Errorf("the next one: %+v, %v", got, err)
-	}
-}
-
-// poll waits for a condition, at most ten seconds.
-func poll(t *testing.T, ready func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); !ready(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatal("condition not met in 10 s")
-		}
 	}
 }
 
