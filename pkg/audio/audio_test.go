@@ -10,6 +10,9 @@ import (
 	"example.org/desktop-assistant/pkg/audio"
 )
 
+// rate is that of the microphone audio on the bus, proto.Rate.
+const rate = 16000
+
 // tone is a sine of the given frequency and peak level (0 to 1).
 func tone(freq, level float64, d time.Duration, rate int) []int16 {
 	samples := make([]int16, audio.Samples(d, rate))
@@ -27,7 +30,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 }
 
 func TestLevels(t *testing.T) {
-	sine := tone(1000, 1, time.Second, audio.Rate)
+	sine := tone(1000, 1, time.Second, rate)
 	near(t, "RMS of a full-scale sine", audio.RMS(sine), math.Sqrt2/2, 0.001)
 	near(t, "dBFS of a full-scale sine", audio.DBFS(audio.RMS(sine)), -3.01, 0.01)
 	near(t, "Peak of a full-scale sine", audio.Peak(sine), 1, 0.001)
@@ -42,13 +45,13 @@ func TestLevels(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	if got := audio.Duration(24000, audio.Rate); got != 1500*time.Millisecond {
+	if got := audio.Duration(24000, rate); got != 1500*time.Millisecond {
 		t.Errorf("Duration = %v", got)
 	}
 	if got := audio.Duration(1, 0); got != 0 {
 		t.Errorf("Duration at rate 0 = %v", got)
 	}
-	if got := audio.Samples(800*time.Millisecond, audio.Rate); got != 12800 {
+	if got := audio.Samples(800*time.Millisecond, rate); got != 12800 {
 		t.Errorf("Samples = %d", got)
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// Rate is the sample rate of everything between micd and sttd, in hertz.
-const Rate = 16000
-
 // FullScale is the magnitude of the loudest sample; levels are relative to it.
 const FullScale = 32768
 

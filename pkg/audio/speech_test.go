@@ -14,7 +14,7 @@ import (
 
 // make3s fills three seconds with a function of the sample's number.
 func make3s(value func(i int) float64) []int16 {
-	samples := make([]int16, 3*audio.Rate)
+	samples := make([]int16, 3*rate)
 	for i := range samples {
 		samples[i] = int16(math.Round(max(-1, min(1, value(i))) * math.MaxInt16))
 	}
@@ -23,7 +23,7 @@ func make3s(value func(i int) float64) []int16 {
 
 func TestSpeechOfSoundsThatAreNone(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	sine := func(freq float64, i int) float64 { return math.Sin(2 * math.Pi * freq * float64(i) / audio.Rate) }
+	sine := func(freq float64, i int) float64 { return math.Sin(2 * math.Pi * freq * float64(i) / rate) }
 	for name, value := range map[string]func(i int) float64{
 		"nothing":       func(int) float64 { return 0 },
 		"an offset":     func(int) float64 { return 0.4 },
@@ -32,7 +32,7 @@ func TestSpeechOfSoundsThatAreNone(t *testing.T) {
 		"hum":           func(i int) float64 { return 0.3 * sine(50, i) },
 		"a steady tone": func(i int) float64 { return 0.3 * sine(440, i) },
 		"noise between digital silence": func(i int) float64 {
-			if i < audio.Rate || i > 2*audio.Rate {
+			if i < rate || i > 2*rate {
 				return 0
 			}
 			return 0.01 * random.NormFloat64()
@@ -50,11 +50,11 @@ func TestSpeechOfSoundsThatAreNone(t *testing.T) {
 			return 0
 		},
 	} {
-		if got := audio.Speech(make3s(value), audio.Rate); got > 60*time.Millisecond {
+		if got := audio.Speech(make3s(value), rate); got > 60*time.Millisecond {
 			t.Errorf("%s: %v of speech", name, got)
 		}
 	}
-	if audio.Speech(nil, audio.Rate) != 0 || audio.Speech([]int16{1, 2}, 0) != 0 || audio.Speech(make([]int16, 10), -5) != 0 {
+	if audio.Speech(nil, rate) != 0 || audio.Speech([]int16{1, 2}, 0) != 0 || audio.Speech(make([]int16, 10), -5) != 0 {
 		t.Error("speech out of nothing")
 	}
 }
@@ -70,11 +70,11 @@ func TestSpeechOfWords(t *testing.T) {
 			for i, s := range samples {
 				samples[i] = int16(float64(s)*0.05 + 8*random.NormFloat64()) // a peak of -32 dBFS, hiss at -72
 			}
-			got := audio.Speech(samples, audio.Rate)
+			got := audio.Speech(samples, rate)
 			if least = min(least, got); got < 160*time.Millisecond {
 				t.Errorf("%s, %q: %v of speech", voice, text, got)
 			}
-			if whole := audio.Duration(len(samples), audio.Rate); got > whole-700*time.Millisecond {
+			if whole := audio.Duration(len(samples), rate); got > whole-700*time.Millisecond {
 				t.Errorf("%s, %q: %v of speech in %v, of which 800 ms are hiss", voice, text, got, whole)
 			}
 		}
@@ -85,13 +85,13 @@ func TestSpeechOfWords(t *testing.T) {
 func BenchmarkSpeech(b *testing.B) {
 	samples := make3s(func(i int) float64 { return 0.2 * math.Sin(float64(i)/7) })
 	for b.Loop() {
-		audio.Speech(samples, audio.Rate)
+		audio.Speech(samples, rate)
 	}
 }
 
 func BenchmarkResample(b *testing.B) {
 	samples := make3s(func(i int) float64 { return 0.2 * math.Sin(float64(i)/7) })
 	for b.Loop() {
-		audio.Resample(samples, 3*audio.Rate, audio.Rate)
+		audio.Resample(samples, 3*rate, rate)
 	}
 }
