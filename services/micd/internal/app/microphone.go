@@ -127,9 +127,8 @@ func (m *microphone) start(ctx context.Context, lease float64) error {
 // begin starts an utterance on the open stream, with what the ring holds.
 func (m *microphone) begin(ctx context.Context, until time.Time) error {
 	turn := bus.NewID()
-	now := time.Now()
 	m.publish(proto.UtteranceStarted{Turn: turn, Stream: turn, Trigger: proto.TriggerKey}, turn)
-	u, err := utterance.Begin(turn, now, func(a proto.Audio) error { return m.conn.PublishAudio(turn, a) })
+	u, err := utterance.Begin(turn, func(a proto.Audio) error { return m.conn.PublishAudio(turn, a) })
 	if err == nil {
 		err = u.Add(m.ring.Take())
 	}
@@ -138,7 +137,7 @@ func (m *microphone) begin(ctx context.Context, until time.Time) error {
 		m.idle(ctx)
 		return proto.Errorf(proto.CodeDisconnected, "listen", "%v", err).WithHint("see what runs: desktop-assistant status")
 	}
-	u.Lease, u.Limit = until, now.Add(m.cfg.LimitS.Duration())
+	u.Lease, u.Limit = until, time.Now().Add(m.cfg.LimitS.Duration())
 	m.talk, m.stopped = u, time.Time{}
 	return nil
 }

@@ -18,10 +18,9 @@ const chunk = proto.Rate * 80 / 1000
 // Utterance is one stretch of speech on its way to sttd. It is owned by one
 // goroutine; it does no I/O itself.
 type Utterance struct {
-	Turn    string // also the stream's name
-	Started time.Time
-	Lease   time.Time // ends by itself then; zero = never
-	Limit   time.Time // ends by itself then, lease or not
+	Turn  string    // also the stream's name
+	Lease time.Time // ends by itself then; zero = never
+	Limit time.Time // ends by itself then, lease or not
 
 	send func(proto.Audio) error
 	rest []int16
@@ -31,8 +30,8 @@ type Utterance struct {
 
 // Begin starts an utterance: it sends the begin message with send, which is
 // used for all that follow.
-func Begin(turn string, started time.Time, send func(proto.Audio) error) (*Utterance, error) {
-	u := &Utterance{Turn: turn, Started: started, send: send}
+func Begin(turn string, send func(proto.Audio) error) (*Utterance, error) {
+	u := &Utterance{Turn: turn, send: send}
 	return u, u.message(proto.Audio{Op: proto.AudioBegin})
 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestUtterance(t *testing.T) {
 	var sent []proto.Audio
-	u, err := Begin("t1", time.Time{}, func(a proto.Audio) error { sent = append(sent, a); return nil })
+	u, err := Begin("t1", func(a proto.Audio) error { sent = append(sent, a); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestUtterance(t *testing.T) {
 func TestSendFails(t *testing.T) {
 	gone := errors.New("gone")
 	fail := false
-	u, err := Begin("t1", time.Time{}, func(proto.Audio) error {
+	u, err := Begin("t1", func(proto.Audio) error {
 		if fail {
 			return gone
 		}
