@@ -5,6 +5,6 @@
 // A Splitter cuts a stream into sentences as soon as each is certain, Spoken
 // turns one of them from shown Markdown into words for a voice, and Language
 // says which of the configured languages it is in. Everything here is pure:
-// no files, no clock, no goroutines. The rules and their measurements are in
-// the project's notes on spoken text; the word lists in lang/ are our own.
+// no files, no clock, no goroutines. What is particular to a language is in the
+// word lists of package lexicon.
 package speech

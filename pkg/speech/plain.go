@@ -6,9 +6,9 @@ import "strings"
 
 // Plain takes out of a text what cannot be seen and acts on whoever shows it:
 // control characters (a terminal obeys them), overrides of the writing
-// direction, and the tag characters that hide text (facts/tools-security.md
-// section 8). Newlines and tabs stay, and the line separators of Unicode become
-// newlines. A text that comes in pieces may be given piece by piece.
+// direction, and the tag characters that hide text. Newlines and tabs stay, and
+// the line separators of Unicode become newlines. A text that comes in pieces
+// may be given piece by piece.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -178,8 +178,9 @@ func (a *App) goodbye(ctx context.Context) {
 	}
 }
 
-// end closes in order: our own connection, so that it does not complain; the socket, so that nobody comes to a server that goes; the
-// server; what clients are left.
+// end closes in order: our own connection, so that it does not complain; the
+// socket, so that nobody comes to a server that goes; the server; what clients
+// are left.
 func (a *App) end() {
 	a.env.Bus.Close()
 	if a.server == nil {
