@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -180,6 +181,13 @@ func TestUnreadableFile(t *testing.T) {
 	write(t, big, strings.Repeat("# long\n", maxFile/7+1))
 	if _, err := Load(big); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("big file: %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(pipe); err == nil || !strings.HasSuffix(err.Error(), "cannot be read: is a pipe") {
+		t.Errorf("pipe: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"example.org/desktop-assistant/pkg/xdg"
 )
@@ -52,11 +53,16 @@ func Load(path string) (Config, error) {
 
 // read returns the content of a file or an *Error.
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would be waited for
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, unreadable(path, err)
+	} else if info.Mode().Type() == fs.ModeNamedPipe {
+		return nil, unreadable(path, errors.New("is a pipe"))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, unreadable(path, err)
