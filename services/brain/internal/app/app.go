@@ -7,6 +7,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -112,7 +113,7 @@ func (a *App) build() {
 	a.ledger = ledger.New(turn.Env{
 		Log: a.env.Log, Bus: a.env.Bus, Model: a.chat, Tools: tools{a.env.Bus, a.catalog},
 		Asker: a.env.Bus.Asker(), Languages: languages(cfg), Settings: settings(cfg), Phrase: new(picker).pick,
-	}, mouth, a.sessions)
+	}, mouth, a.sessions, filepath.Join(a.env.Dir, "brain.turns"))
 	a.watch = peer.New(a.instance, func() bool { return a.ledger.Running() > 0 }, a.peerChanged,
 		"toolrunner", "ttsd", "sttd", "micd")
 }

@@ -127,7 +127,8 @@ func (a *App) watchBus(ctx context.Context) {
 	}
 }
 
-// buryOrphans ends what an earlier brain left open, once the bus is there.
+// buryOrphans ends what an earlier brain left open, once the bus is there. What
+// the bus kept says more than our file, but a bus may keep nothing.
 func (a *App) buryOrphans(ctx context.Context) {
 	for try := 0; try < historyTries; try++ {
 		if !a.connected(ctx) {
@@ -145,7 +146,8 @@ func (a *App) buryOrphans(ctx context.Context) {
 		case <-time.After(time.Second):
 		}
 	}
-	a.env.Log.Warn("could not look for turns left open: the bus does not tell its history")
+	a.env.Log.Warn("could not look for all turns left open: the bus does not tell its history")
+	a.ledger.Bury(a.ledger.Left())
 }
 
 func (a *App) connected(ctx context.Context) bool {
@@ -165,6 +167,7 @@ func (a *App) orphans(ctx context.Context) ([]ledger.Orphan, error) {
 	ctx, cancel := context.WithTimeout(ctx, historyLimit)
 	defer cancel()
 	var past ledger.Past
+	past.Left(a.ledger.Left())
 	for _, dev := range a.devices() {
 		err := a.env.Bus.History(ctx, dev, func(_ context.Context, env proto.Envelope, ev proto.Event) {
 			past.Event(env, ev)

@@ -54,21 +54,32 @@ type Ledger struct {
 	work    sync.WaitGroup // requests and notices under way
 	spoken  notices
 
+	file string
+	left []Orphan // by an earlier brain, as the file says
+
 	// Only Run's goroutine touches these.
-	turns map[string]*entry
-	ended []string
-	known map[string]bool // running and ended
+	turns  map[string]*entry
+	ended  []string
+	known  map[string]bool // running and ended
+	buried bool            // left is over
 }
 
 type entry struct {
 	*turn.Turn
 	asked bool
+	trace Orphan // what is left of it when brain dies
 }
 
 // New makes a ledger. It fills in the parts of env that tell it of the turns.
-func New(env turn.Env, speech Speech, sessions *session.Store) *Ledger {
+// The open turns are kept in a file, which a brain that is killed leaves to the
+// next one: see [Ledger.Left].
+func New(env turn.Env, speech Speech, sessions *session.Store, file string) *Ledger {
+	left, err := readTraces(file)
+	if err != nil {
+		env.Log.Warn("cannot tell which turns were left open", "error", err)
+	}
 	l := &Ledger{
-		speech: speech, sessions: sessions, log: env.Log,
+		speech: speech, sessions: sessions, log: env.Log, file: file, left: left,
 		inbox: make(chan func(context.Context), inboxSize), stopped: make(chan struct{}),
 		turns: map[string]*entry{}, known: map[string]bool{},
 	}
@@ -90,6 +101,8 @@ func (l *Ledger) Run(ctx context.Context) {
 			for _, e := range l.turns {
 				<-e.Done()
 			}
+			clear(l.turns)
+			l.save()
 			l.work.Wait()
 			return
 		}
@@ -196,9 +209,11 @@ func (l *Ledger) thin(dev string) {
 }
 
 func (l *Ledger) begin(ctx context.Context, spec turn.Spec) *entry {
-	e := &entry{Turn: turn.Start(ctx, spec, l.env)}
+	e := &entry{trace: trace(spec)}
 	l.turns[spec.ID], l.known[spec.ID] = e, true
 	l.running.Add(1)
+	l.save() // before anybody hears of it
+	e.Turn = turn.Start(ctx, spec, l.env)
 	return e
 }
 
@@ -344,6 +359,7 @@ func (l *Ledger) over(ctx context.Context, res turn.Result) {
 	delete(l.turns, res.ID)
 	l.running.Add(-1)
 	l.remember(res.ID)
+	l.save()
 	if e == nil || res.Asked || l.listening(e.Device) {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -49,7 +51,7 @@ func in(t *testing.T, f func(d *desk)) {
 			Bus: d, Model: d, Tools: d, Asker: "brain/test", Languages: []string{"en", "it"},
 			Settings: turn.Settings{Intents: "fallback", Route: "local", HistoryMessages: 20,
 				STTDeadline: 30 * time.Second, ListenLimit: time.Minute, LoadingLimit: time.Minute},
-		}, d, d.store)
+		}, d, d.store, filepath.Join(t.TempDir(), "turns"))
 		done := make(chan struct{})
 		go func() { d.Run(ctx); close(done) }()
 		f(d)
@@ -464,6 +466,105 @@ func TestBury(t *testing.T) {
 		d.hear("open", proto.TriggerKey)
 		d.wantNot("open asked stale in en")
 	})
+}
+
+// What stands in the file: every turn from before its start is told until after
+// its end, and what a killed brain left until it is buried.
+func TestOpenTurnsAreKept(t *testing.T) {
+	in(t, func(d *desk) {
+		kept := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			open, err := readTraces(d.file)
+			var ids []string
+			for _, o := range open {
+				ids = append(ids, o.ID)
+			}
+			if err != nil || !slices.Equal(ids, want) {
+				t.Errorf("kept %q, %v, want %q", ids, err, want)
+			}
+		}
+		d.speaking("a")
+		time.Sleep(time.Second)
+		d.hear("v", proto.TriggerVoice)
+		kept("a", "v")
+		if info, err := os.Stat(d.file); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if data, err := os.ReadFile(d.file); err != nil || strings.Contains(string(data), "count") {
+			t.Errorf("the file tells what was said: %s, %v", data, err)
+		}
+		d.tell("v", proto.UtteranceEnded{Reason: proto.UtteranceCancelled})
+		kept("a")
+		next := New(d.env, d, d.store, d.file)
+		if left := next.Left(); len(left) != 1 || left[0].ID != "a" || left[0].Device != "local" || left[0].Origin != proto.OriginText || left[0].Mute || !left[0].Started || time.Since(left[0].At) > time.Minute {
+			t.Errorf("left %+v", left)
+		}
+		if _, err := d.Interrupt(d.t.Context(), "local", "a"); err != nil {
+			t.Fatal(err)
+		}
+		kept()
+		d.speaking("b") // and stopping ends it
+		file := d.file
+		d.cancel()
+		synctest.Wait()
+		if open, err := readTraces(file); err != nil || len(open) != 0 {
+			t.Errorf("after the stop %+v, %v", open, err)
+		}
+	})
+}
+
+func TestLeftOnesStayUntilTheyAreBuried(t *testing.T) {
+	in(t, func(d *desk) {
+		now := time.Now()
+		d.left = []Orphan{
+			{ID: "open", Device: "local", Started: true, Origin: proto.OriginText, Language: "it", At: now},
+			{ID: "ended", Device: "local", Started: true, Origin: proto.OriginText, At: now},
+			{ID: "shown", Device: "desk", Started: true, Origin: proto.OriginText, Mute: true, At: now},
+		}
+		d.speaking("mine")
+		if open, err := readTraces(d.file); err != nil || len(open) != 4 {
+			t.Errorf("kept %+v, %v", open, err)
+		}
+		var past Past
+		past.Left(d.Left())
+		for id, ev := range map[string]proto.Event{"open": proto.TurnStarted{Origin: proto.OriginText}, "ended": proto.TurnEnded{End: proto.EndSpoken}} {
+			past.Event(proto.Envelope{Turn: id, Dev: "local", TS: proto.Time{Time: now}}, ev)
+		}
+		d.mu.Lock()
+		d.speech = nil
+		d.mu.Unlock()
+		d.note("open started") // by the brain before
+		d.note("shown started")
+		d.Bury(past.Orphans())
+		d.want("open ended failed", "shown ended failed")
+		d.wantNot("ended ended failed")
+		if got := d.said(); len(got) != 1 || !strings.HasPrefix(got[0], "Scusa, sono stato riavviato") {
+			t.Errorf("said %q", got)
+		}
+		if open, err := readTraces(d.file); err != nil || len(open) != 1 || open[0].ID != "mine" {
+			t.Errorf("kept %+v, %v", open, err)
+		}
+	})
+}
+
+// Nobody else writes the file, but a damaged one does no harm.
+func TestFileThatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "turns")
+	for text, fine := range map[string]bool{
+		"": false, "[": false, `{"id":"a"}`: false, strings.Repeat(" ", maxTraces+1): false,
+		"[]": true, `[{"id":"no token","device":"local"},{"id":"a","device":""}]`: true,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if open, err := readTraces(path); (err == nil) != fine || len(open) != 0 {
+			t.Errorf("%.20q gives %+v, %v", text, open, err)
+		}
+	}
+	if err := writeTraces(filepath.Join(path, "under a file"), []Orphan{{ID: "a"}}); err == nil {
+		t.Error("written where there is no folder")
+	}
 }
 
 func TestIdsAreForgottenInTheEnd(t *testing.T) {

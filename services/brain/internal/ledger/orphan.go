@@ -16,25 +16,35 @@ import (
 // one that was left open ends without words.
 const mournLimit = 10 * time.Minute
 
-// Orphan is a turn that an earlier brain left open.
+// Orphan is a turn that an earlier brain left open. The file of open turns holds
+// no word of what was said.
 type Orphan struct {
-	ID       string
-	Device   string
-	Session  string
-	Language string // "" when it was not asked yet
-	Started  bool   // false: only its utterance was seen
-	Origin   proto.Origin
-	Stream   string
-	Heard    []string  // the sentences of it that were played
-	At       time.Time // of its first event, by the wall clock
+	ID       string       `json:"id"`
+	Device   string       `json:"device"`
+	Session  string       `json:"session,omitempty"`
+	Language string       `json:"language,omitempty"` // "" when it is not known
+	Started  bool         `json:"-"`                  // false: only its utterance was seen
+	Origin   proto.Origin `json:"origin"`
+	Stream   string       `json:"stream,omitempty"`
+	Mute     bool         `json:"mute,omitempty"` // the answer was to be shown only
+	Heard    []string     `json:"-"`              // the sentences of it that were played
+	At       time.Time    `json:"started"`        // or of its first event, by the wall clock
 }
 
-// Past finds the turns that were left open in a row of kept events, which are
-// given to it oldest first. The zero value is ready.
+// Past finds the turns that were left open: those that the file of an earlier
+// brain names, and those in a row of kept events, which are given to it
+// afterwards and oldest first. A turn in both is one. The zero value is ready.
 type Past struct {
 	order []string
 	open  map[string]*Orphan
 	ended map[string]bool
+}
+
+// Left takes what [Ledger.Left] gives.
+func (p *Past) Left(orphans []Orphan) {
+	for _, o := range orphans {
+		*p.at(proto.Envelope{Turn: o.ID}) = o
+	}
 }
 
 // Event takes one event of the areas utterance, turn and speech.
@@ -96,7 +106,8 @@ func (p *Past) Orphans() []Orphan {
 }
 
 // Bury ends the turns of an earlier brain as failed, and says so once for each
-// device. Turns of this brain are none of them.
+// device. Turns of this brain are none of them. What the file said of the
+// earlier brain is over then.
 func (l *Ledger) Bury(orphans []Orphan) {
 	l.post(func(ctx context.Context) {
 		told := map[string]bool{}
@@ -110,7 +121,7 @@ func (l *Ledger) Bury(orphans []Orphan) {
 				continue
 			}
 			l.hush(ctx, o)
-			if !told[o.Device] {
+			if !told[o.Device] && !o.Mute {
 				told[o.Device] = true
 				if o.Language == "" {
 					o.Language = l.env.Languages[0]
@@ -119,6 +130,8 @@ func (l *Ledger) Bury(orphans []Orphan) {
 				l.env.Notice(o.Device, text, lang)
 			}
 		}
+		l.buried = true
+		l.save()
 	})
 }
 
