@@ -147,7 +147,7 @@ func (a *App) event(_ context.Context, env proto.Envelope, ev proto.Event) {
 		a.catalog.Refresh()
 		return
 	case proto.UtteranceStarted:
-		a.watch.PokeAll()
+		defer a.watch.PokeAll()
 	}
 	a.ledger.Event(env, ev)
 }
@@ -160,8 +160,9 @@ func (a *App) endpoints() []bus.Endpoint {
 	dev := a.env.Bus.Device()
 	return []bus.Endpoint{
 		bus.Command(func(ctx context.Context, cmd proto.TurnAsk) (proto.TurnTicket, error) {
-			a.watch.PokeAll()
-			return a.ledger.Ask(ctx, dev, cmd)
+			ticket, err := a.ledger.Ask(ctx, dev, cmd)
+			a.watch.PokeAll() // after it, so that it watches as while a turn runs
+			return ticket, err
 		}),
 		bus.Command(func(ctx context.Context, cmd proto.TurnInterrupt) (proto.TurnsStopped, error) {
 			return a.ledger.Interrupt(ctx, dev, cmd.Turn)
