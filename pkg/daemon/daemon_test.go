@@ -450,7 +450,7 @@ func TestNoReload(t *testing.T) {
 	defer cancel()
 	c := b.Connect("client")
 	_, err = bus.Request(ctx, c, proto.ReloadOf{Daemon: "testd"})
-	if !errors.Is(err, &proto.Error{Code: proto.CodeUnsupported}) || !strings.Contains(proto.HintOf(err), "da-testd") {
+	if !errors.Is(err, &proto.Error{Code: proto.CodeUnsupported}) || !strings.Contains(proto.HintOf(err), "run starts it again") {
 		t.Errorf("got %v", err)
 	}
 	if s, err := bus.Request(ctx, c, proto.StatusOf{Daemon: "testd"}); err != nil || s.Problems == nil || s.Detail != nil {

@@ -103,7 +103,7 @@ func (e Env) reload(ctx context.Context, _ proto.ReloadOf) (proto.Done, error) {
 	r, ok := e.inner.app.(Reloader)
 	if !ok {
 		return proto.Done{}, proto.Errorf(proto.CodeUnsupported, op, "%s reads its configuration at start only", e.Name).
-			WithHint("restart it: systemctl --user restart da-%s", e.Name)
+			WithHint("end it, and run starts it again: kill %d", os.Getpid())
 	}
 	return proto.Done{}, r.Reload(ctx, cfg)
 }

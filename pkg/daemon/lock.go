@@ -36,7 +36,7 @@ func takeLock(dir, name string) (io.Closer, error) {
 			holder = "unknown"
 		}
 		return nil, proto.Errorf(proto.CodeBusy, "lock "+name, "%s runs already, as process %s", name, holder).
-			WithHint("end it first: kill %s, or systemctl --user stop da-%s", holder, name)
+			WithHint("end it first: kill %s", holder)
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = fmt.Fprintln(f, os.Getpid())

@@ -39,7 +39,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("status: %+v, %v", s, err)
 	}
 	stop()
-	stop() // twice is fine
+	stop()                                             // twice is fine
 	if err := env.Bus.Flush(t.Context()); err != nil { // or the bus may still count on it
 		t.Error(err)
 	}

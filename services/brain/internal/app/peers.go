@@ -109,7 +109,7 @@ func (a *App) watchPeers(ctx context.Context) {
 				a.env.Problems.Clear(service)
 				continue
 			}
-			a.env.Problems.Set(service, what, "start it: desktop-assistant run, or systemctl --user start da-"+service)
+			a.env.Problems.Set(service, what, "start it: desktop-assistant run")
 		}
 	}
 }

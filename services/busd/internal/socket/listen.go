@@ -55,7 +55,7 @@ func activated() (*net.UnixListener, error) {
 	}()
 	if len(files) > 1 {
 		return nil, proto.Errorf(proto.CodeInvalid, "take bus socket", "systemd passed %d sockets, not one", len(files)).
-			WithHint("look at: systemctl --user cat da-busd.socket")
+			WithHint("look at the socket unit that starts busd")
 	}
 	l, err := net.FileListener(files[0])
 	if err != nil {
@@ -64,7 +64,7 @@ func activated() (*net.UnixListener, error) {
 	u, ok := l.(*net.UnixListener)
 	if !ok {
 		return nil, errors.Join(proto.Errorf(proto.CodeInvalid, "take bus socket", "systemd passed %s, which is no Unix socket", l.Addr()).
-			WithHint("look at: systemctl --user cat da-busd.socket"), l.Close())
+			WithHint("look at the socket unit that starts busd"), l.Close())
 	}
 	return u, nil
 }

@@ -222,7 +222,7 @@ func TestRunPiped(t *testing.T) {
 	}
 	a.types("what time is it\n")
 	a.shows("you:       what time is it")
-	a.shows("tool:      now: ")
+	a.shows("tool:      now {}: ")
 	a.shows("assistant: It is ")
 	if err := a.in.Close(); err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func New(opts Options) (*Supervisor, error) {
 	for _, d := range opts.Daemons {
 		if pid := daemon.LockHolder(opts.Runtime, d); pid > 0 {
 			return nil, proto.Errorf(proto.CodeBusy, "run", "%s runs already, as process %d", d, pid).
-				WithHint("use it, for example: desktop-assistant ask \"what time is it\"; or end it: systemctl --user stop desktop-assistant.target, or kill %d", pid)
+				WithHint("use it, for example: desktop-assistant ask \"what time is it\"; or end it: kill %d", pid)
 		}
 	}
 	return &Supervisor{opts: opts, limits: usual, ready: make(chan string, 64), fatal: make(chan error, len(opts.Daemons))}, nil

@@ -93,7 +93,7 @@ func (a *App) Run(ctx context.Context) error {
 			}
 		})
 		if err != nil {
-			a.env.Problems.Set("watch", err.Error(), "changes of tools need a restart: systemctl --user restart da-toolrunner")
+			a.env.Problems.Set("watch", err.Error(), "changes of tools need a restart of toolrunner: end and start desktop-assistant run")
 		}
 	})
 	a.env.Ready()
