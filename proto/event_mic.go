@@ -77,7 +77,7 @@ func (UtteranceStarted) EventType() string { return "utterance.started" }
 // The reasons of an [UtteranceEnded] and of the end of an audio stream.
 const (
 	UtteranceReleased  = "released"  // the key went up
-	UtteranceMuted     = "muted"     // the mute switch was thrown
+	UtteranceMuted     = "muted"     // the switch on the microphone was thrown; the assistant's own mute cancels
 	UtteranceSilence   = "silence"   // a pause said so
 	UtteranceLimit     = "limit"     // the lease or [mic] limit_s ran out
 	UtteranceCancelled = "cancelled" // to be forgotten
