@@ -201,14 +201,17 @@ func (ToolList) Verb() string     { return "tool.list" }
 func (ToolList) Reply() (r Tools) { return }
 
 // SpeechSay queues one sentence of a turn. It is acknowledged when queued,
-// before it is heard. The same index again is acknowledged and ignored.
+// before it is heard. The first index that ttsd sees of a turn may be any, since
+// a ttsd that was restarted gets what was not heard yet; after that they rise by
+// one, and a gap is refused as invalid. The same index again is acknowledged and
+// ignored.
 type SpeechSay struct {
 	Turn     string `json:"turn"`
-	Index    int    `json:"index"`  // from 0, in order
+	Index    int    `json:"index"`  // from 0, rising by one
 	Text     string `json:"text"`   // shown
 	Spoken   string `json:"spoken"` // said
 	Language string `json:"language"`
-	Owner    string `json:"owner,omitempty"`  // service instance of the asker; when it vanishes, its turns stop
+	Owner    string `json:"owner,omitempty"`  // "service/instance" that asks, or it is invalid; when it vanishes, its turns stop
 	Behind   bool   `json:"behind,omitempty"` // queue behind what is being said instead of superseding it
 }
 

@@ -101,7 +101,7 @@ func DecodeToolCall(h map[string][]string) (ToolCall, error) {
 			return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %.80q is not a token", key, s)
 		}
 	}
-	if service, instance, ok := strings.Cut(c.Asker, "/"); c.Asker != "" && (!ok || !ValidToken(service) || !ValidToken(instance)) {
+	if _, _, ok := SplitAsker(c.Asker); c.Asker != "" && !ok {
 		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %.80q is not service/instance", HeaderAsker, c.Asker)
 	}
 	if c.Route != "" && c.Route != "local" && c.Route != "external" {
@@ -122,6 +122,13 @@ func DecodeToolCall(h map[string][]string) (ToolCall, error) {
 		c.Limit = n
 	}
 	return c, nil
+}
+
+// SplitAsker cuts who asks ("brain/INSTANCE") into service and instance; ok is
+// false when it is not two tokens, see [ValidToken].
+func SplitAsker(asker string) (service, instance string, ok bool) {
+	service, instance, _ = strings.Cut(asker, "/")
+	return service, instance, ValidToken(service) && ValidToken(instance)
 }
 
 // ToolSpec describes one tool to brain, sttd and people.

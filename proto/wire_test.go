@@ -252,6 +252,17 @@ func TestToolCall(t *testing.T) {
 	}
 }
 
+func TestSplitAsker(t *testing.T) {
+	if service, instance, ok := SplitAsker("brain/x"); service != "brain" || instance != "x" || !ok {
+		t.Errorf("%q, %q, %v", service, instance, ok)
+	}
+	for _, asker := range []string{"", "brain", "/", "/x", "brain/", "brain/x/y", "brain/*", "a b/x"} {
+		if _, _, ok := SplitAsker(asker); ok {
+			t.Errorf("%q is one", asker)
+		}
+	}
+}
+
 func TestSubjects(t *testing.T) {
 	for got, want := range map[string]string{
 		AudioIn("desk", "t1"):               "da.audio.desk.in.t1",

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -223,10 +222,6 @@ func (c *Conn) Alive(ctx context.Context, service, instance string) bool {
 	}
 }
 
-// SplitAsker cuts an asker ("brain/INSTANCE") into service and instance.
-func SplitAsker(asker string) (service, instance string, ok bool) {
-	return strings.Cut(asker, "/")
-}
-
-// Asker names this connection for [proto.ToolCall] and [proto.SpeechSay].
+// Asker names this connection for [proto.ToolCall] and [proto.SpeechSay], as
+// [proto.SplitAsker] reads it.
 func (c *Conn) Asker() string { return c.opts.Service + "/" + c.instance }

@@ -195,7 +195,7 @@ func TestPeers(t *testing.T) {
 	if c.Alive(ctx, "ttsd", second.Instance()) {
 		t.Error("alive after it stopped")
 	}
-	service, instance, ok := bus.SplitAsker(first.Asker())
+	service, instance, ok := proto.SplitAsker(first.Asker())
 	if !ok || service != "ttsd" || instance != first.Instance() {
 		t.Errorf("asker %q gives %q, %q, %v", first.Asker(), service, instance, ok)
 	}

@@ -42,7 +42,7 @@ func TestSay(t *testing.T) {
 		t.Errorf("%+v, %+v", c, e)
 	}
 	// ttsd can see that who asked still lives.
-	service, instance, ok := bus.SplitAsker(c.Owner)
+	service, instance, ok := proto.SplitAsker(c.Owner)
 	if !ok || !m.Alive(t.Context(), service, instance) {
 		t.Errorf("owner %q does not answer", c.Owner)
 	}

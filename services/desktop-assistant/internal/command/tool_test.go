@@ -127,7 +127,7 @@ func TestToolRunInterrupted(t *testing.T) {
 	}
 	j := started(t, "tool", "run", "slow")
 	c := receive(t, "the call", calls)
-	service, instance, ok := bus.SplitAsker(c.Asker)
+	service, instance, ok := proto.SplitAsker(c.Asker)
 	if !ok || !f.Alive(t.Context(), service, instance) {
 		t.Errorf("asker %q does not answer", c.Asker)
 	}

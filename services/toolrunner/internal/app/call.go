@@ -48,7 +48,7 @@ func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.T
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel() // before the wait
-	if service, instance, ok := bus.SplitAsker(c.Asker); ok {
+	if service, instance, ok := proto.SplitAsker(c.Asker); ok {
 		watching.Go(func() { a.watchAsker(ctx, cancel, service, instance) })
 	}
 	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == config.RouteExternal})

@@ -400,6 +400,36 @@ func TestEndOfTtsdIsSaid(t *testing.T) {
 	}
 }
 
+// A sentence that would never be in its place is refused, not kept: the indexes
+// begin anywhere, as after a restart of ttsd, and rise by one.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	_, _, parts := fakes()
+	d := start(t, nil, parts)
+	d.say("t1", 3, "one")
+	code(t, d.trySay(proto.SpeechSay{Turn: "t1", Index: 8, Text: "far", Spoken: "far"}), proto.CodeInvalid)
+	code(t, d.trySay(proto.SpeechSay{Turn: "t1", Index: 2, Text: "back", Spoken: "back"}), proto.CodeInvalid)
+	d.say("t1", 4, "two")
+	d.end("t1", 5)
+	for i, text := range []string{"one", "two"} {
+		if f := expect[proto.SpeechFinished](d, nil); f.Index != 3+i || f.Heard != text {
+			t.Errorf("finished is %+v, want %q", f, text)
+		}
+	}
+}
+
+// An owner that cannot be looked for would be taken for one that is gone.
+func TestOwnerThatIsNone(t *testing.T) {
+	t.Parallel()
+	_, _, parts := fakes()
+	d := start(t, nil, parts)
+	for _, owner := range []string{"brain", "/x", "brain/", "brain/a/b", "*/x", "brain/>", "brain/a b"} {
+		code(t, d.trySay(proto.SpeechSay{Turn: "t1", Text: "one", Spoken: "one", Owner: owner}), proto.CodeInvalid)
+	}
+	d.say("t1", 0, "one")
+	expect[proto.SpeechFinished](d, nil)
+}
+
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	_, _, parts := fakes()

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -70,10 +69,7 @@ func (a *App) lookAfter(work context.Context, owners []string) {
 
 // alive asks the bus.
 func (a *App) alive(ctx context.Context, owner string) bool {
-	service, instance, ok := bus.SplitAsker(owner)
-	if !ok {
-		service, instance = "brain", owner
-	}
+	service, instance, _ := proto.SplitAsker(owner) // the queue took no other
 	return a.env.Bus.Alive(ctx, service, instance)
 }
 

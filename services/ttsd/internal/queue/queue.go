@@ -151,8 +151,10 @@ func (q *Queue) Check(say proto.SpeechSay) (known bool, err error) {
 	switch {
 	case say.Turn == "":
 		return false, proto.Errorf(proto.CodeInvalid, op, "the turn is missing")
-	case max(len(say.Turn), len(say.Owner), len(say.Language)) > maxName:
-		return false, proto.Errorf(proto.CodeInvalid, op, "turn, owner and language have at most %d bytes", maxName)
+	case max(len(say.Turn), len(say.Language)) > maxName:
+		return false, proto.Errorf(proto.CodeInvalid, op, "turn and language have at most %d bytes", maxName)
+	case !validOwner(say.Owner):
+		return false, proto.Errorf(proto.CodeInvalid, op, "the owner %.80q is not service/instance", say.Owner)
 	case say.Index < 0:
 		return false, proto.Errorf(proto.CodeInvalid, op, "the index %d is negative", say.Index)
 	case len(say.Spoken) > maxText || len(say.Text) > maxText:
@@ -180,12 +182,20 @@ func (q *Queue) Check(say proto.SpeechSay) (known bool, err error) {
 		return false, stale(op, say.Turn)
 	case say.Index < t.high():
 		return false, proto.Errorf(proto.CodeInvalid, op, "sentence %d comes after sentence %d", say.Index, t.high())
+	case say.Index > t.high()+1:
+		return false, proto.Errorf(proto.CodeInvalid, op, "sentence %d comes after sentence %d: number %d is missing", say.Index, t.high(), t.high()+1)
 	case t.count >= 0 && say.Index >= t.count:
 		return false, proto.Errorf(proto.CodeInvalid, op, "the turn was said to have %d sentences, and this is number %d", t.count, say.Index+1)
 	case len(t.list)-t.done >= maxWaiting:
 		return false, proto.Errorf(proto.CodeBusy, op, "%d sentences wait already", maxWaiting)
 	}
 	return false, nil
+}
+
+// validOwner says whether the owner can be looked for; none is fine.
+func validOwner(owner string) bool {
+	_, _, ok := proto.SplitAsker(owner)
+	return ok || owner == ""
 }
 
 func stale(op, turn string) *proto.Error {
