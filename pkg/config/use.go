@@ -142,13 +142,13 @@ func (c Config) Show() (string, error) {
 		if isSecret(key) && value != "" {
 			value = hidden
 		}
-		c.Env[key] = redact(value)
+		c.Env[key] = Redact(value)
 	}
 	for _, address := range []*string{
 		&c.LLM, &c.STT.OpenAI.URL, &c.STT.Wyoming.URI, &c.Whisper.URL, &c.TTS.HTTP.URL,
 		&c.NativeTools.SearchEndpoint, &c.Bus.URL, &c.Bus.Leaf, &c.Telemetry.OTLP,
 	} {
-		*address = redact(*address)
+		*address = Redact(*address)
 	}
 	text, err := toml.Marshal(c)
 	if err != nil {
@@ -165,14 +165,25 @@ func isSecret(key string) bool {
 	})
 }
 
-// redact replaces the password in an address, or the user name when it stands
-// alone, which then is a token.
-func redact(value string) string {
+// Redact makes an address fit for logs and screens: it replaces the password,
+// or the user name when it stands alone, which then is a token, and the values
+// of a query whose names sound like secrets. Other text comes back as it is.
+func Redact(value string) string {
 	u, err := url.Parse(value)
-	if err != nil || u.User == nil {
+	if err != nil {
 		return value
 	}
-	if _, ok := u.User.Password(); !ok {
+	query, found := u.Query(), u.User != nil
+	for name := range query {
+		if isSecret(name) {
+			query.Set(name, "xxxxx")
+			found, u.RawQuery = true, query.Encode()
+		}
+	}
+	if !found {
+		return value
+	}
+	if _, ok := u.User.Password(); !ok && u.User != nil {
 		u.User = url.User("xxxxx")
 	}
 	return u.Redacted()

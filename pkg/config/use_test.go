@@ -108,6 +108,7 @@ func TestShow(t *testing.T) {
 	c.LLM = "http://you:opensesame@example.org/v1"
 	c.Bus.URL = "nats://opensesame@127.0.0.1:4222"
 	c.Env["SEARCH_URL"] = "https://you:opensesame@search.example.org/"
+	c.Whisper.URL = "http://example.org/?api_key=opensesame&x=1"
 	c.Env["EMPTY_KEY"] = ""
 	for _, key := range []string{"API_KEY", "apikey", "My_Token", "CLIENT_SECRET", "PASSWORD", "PASSPHRASE"} {
 		c.Env[key] = "opensesame"
