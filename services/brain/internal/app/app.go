@@ -104,7 +104,7 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) build() {
 	cfg := a.env.Config
-	a.chat = &chat{model: a.Model, problems: a.env.Problems, address: address(cfg.LLM)}
+	a.chat = &chat{model: a.Model, problems: a.env.Problems, address: config.Redact(cfg.LLM)}
 	a.sessions = session.New(time.Duration(cfg.Session.IdleMinutes) * time.Minute)
 	a.catalog = catalog.New(func(ctx context.Context) (proto.Tools, error) {
 		return bus.Request(ctx, a.env.Bus, proto.ToolList{})

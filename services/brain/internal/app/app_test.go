@@ -396,9 +396,6 @@ func TestAPIKey(t *testing.T) {
 	if got := apiKey(config.Model{APIKeyFile: file + "x"}, log); got != "" {
 		t.Errorf("%q", got)
 	}
-	if got := address("http://me:secret@example.org/v1"); strings.Contains(got, "secret") {
-		t.Errorf("%q", got)
-	}
 }
 
 func TestPicker(t *testing.T) {

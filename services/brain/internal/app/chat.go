@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -64,15 +63,6 @@ func apiKey(m config.Model, log *slog.Logger) string {
 	}
 	log.Warn("read api key", "error", err)
 	return ""
-}
-
-// address is the chat server's address without a password.
-func address(llm string) string {
-	u, err := url.Parse(llm)
-	if err != nil {
-		return llm
-	}
-	return u.Redacted()
 }
 
 // chat is the model with what is known of its health.

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/services/brain/internal/stream"
 )
 
@@ -370,7 +371,7 @@ func noAnswer(err error, base string) *Error {
 	switch {
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "tls: "):
 		return &Error{Kind: KindUnreachable, Text: "connect: " + bare(err).Error(), Err: err,
-			Hint: fmt.Sprintf("start the chat server at %s, or set llm in the configuration to its address", base)}
+			Hint: fmt.Sprintf("start the chat server at %s, or set llm in the configuration to its address", config.Redact(base))}
 	case errors.Is(err, context.Canceled):
 		return &Error{Kind: KindCancelled, Text: "the request was cancelled", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):

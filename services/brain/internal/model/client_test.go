@@ -415,9 +415,9 @@ func TestUnreachable(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	client := newClient(t, url, nil)
+	client := newClient(t, strings.Replace(url, "//", "//me:opensesame@", 1), nil)
 	e := wantKind(t, probe(t.Context(), client), KindUnreachable)
-	if !strings.Contains(e.Hint, url) || strings.Contains(e.Text, "Get ") {
+	if !strings.Contains(e.Hint, l.Addr().String()) || strings.Contains(e.Text, "Get ") || strings.Contains(e.Hint, "opensesame") {
 		t.Errorf("got %q, hint %q", e.Text, e.Hint)
 	}
 	_, err = client.Chat(t.Context(), hello, func(string) {})
