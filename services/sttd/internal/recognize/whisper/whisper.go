@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/sttd/internal/recognize"
 )
@@ -70,7 +71,7 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return proto.Errorf(proto.CodeUnavailable, "reach whisper-server", "%s/health answers %d, not 200", e.base, resp.StatusCode).
+		return proto.Errorf(proto.CodeUnavailable, "reach whisper-server", "%s/health answers %d, not 200", config.Redact(e.base), resp.StatusCode).
 			WithHint("wait if it is still loading its model; whisper-server must be 1.8.5 or newer")
 	}
 	return nil
@@ -154,7 +155,7 @@ func (e *Engine) ask(ctx context.Context, wav []byte, language string) (recogniz
 	t, err := decode(body)
 	if err != nil {
 		return recognize.Transcript{}, proto.Errorf(proto.CodeFailed, "ask whisper-server", "%v: %s", err, excerpt(body)).
-			WithHint("check that %s is a whisper-server and not another program", e.base)
+			WithHint("check that %s is a whisper-server and not another program", config.Redact(e.base))
 	}
 	if language != "auto" {
 		t.Language = language
@@ -206,7 +207,7 @@ func encodeForm(wav []byte, language string) (form []byte, contentType string) {
 
 // unreachable says that no answer came at all.
 func (e *Engine) unreachable(err error) error {
-	return proto.Errorf(proto.CodeUnavailable, "reach whisper-server", "no answer from %s: %v", e.base, cause(err)).
+	return proto.Errorf(proto.CodeUnavailable, "reach whisper-server", "no answer from %s: %v", config.Redact(e.base), cause(err)).
 		WithHint("start whisper-server -m MODEL --host 127.0.0.1 --port PORT, or set url or port in [whisper]")
 }
 
