@@ -48,10 +48,10 @@ func find(t *testing.T, recording []int16, voice, text string) (like float64, at
 		if soundtest.Peak(piece) < loudFrom {
 			continue // a pause between two sentences is like nothing
 		}
-		part, where := near(piece, recording, next)
+		part, where := near(piece, recording, next, slack)
 		if part < alike && next < len(recording) {
 			behind := recording[next:min(len(recording), next+longest)]
-			if later, at := near(piece, recording, next+lay(piece, behind)); later > part {
+			if later, at := near(piece, recording, next+lay(piece, behind), slack); later > part {
 				part, where = later, at
 			}
 		}
@@ -68,7 +68,7 @@ func find(t *testing.T, recording []int16, voice, text string) (like float64, at
 }
 
 // near is how like a piece is to the recording around a position, and where most.
-func near(piece, recording []int16, at int) (best float64, where int) {
+func near(piece, recording []int16, at, slack int) (best float64, where int) {
 	where = at
 	for shift := max(0, at-slack); shift <= at+slack && shift+len(piece) <= len(recording); shift++ {
 		if c := correlation(piece, recording[shift:]); c > best {
@@ -96,7 +96,7 @@ func lay(sound, recording []int16) (where int) {
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(b.like, a.like) })
 	best := 0.0
 	for _, p := range places[:min(16, len(places))] {
-		if like, at := near(sound, recording, p.at); like > best {
+		if like, at := near(sound, recording, p.at, soundtest.Rate/matchRate); like > best {
 			best, where = like, at
 		}
 	}
