@@ -36,6 +36,18 @@ func Peak(samples []int16) int {
 	return peak
 }
 
+// Loud is how many samples are audible. Silence that a busy machine puts into a
+// sound does not change it, unlike the length of the sound.
+func Loud(samples []int16) int {
+	n := 0
+	for _, v := range samples {
+		if max(int(v), -int(v)) >= Audible {
+			n++
+		}
+	}
+	return n
+}
+
 // A Part is a run of sound in a recording: the first sample and the one after the
 // last.
 type Part struct{ Start, End int }
