@@ -116,6 +116,9 @@ func TestParts(t *testing.T) {
 	if n := len(Trim(s)); n != want[1].End-want[0].Start {
 		t.Errorf("trimmed to %d samples", n)
 	}
+	if n := Loud(s); n != 3*len(loud) {
+		t.Errorf("%d samples are loud, want %d", n, 3*len(loud))
+	}
 	if Peak(s) != 32768 || Peak(nil) != 0 || Trim(make([]int16, 10)) != nil {
 		t.Error("peak or trim of the edges is wrong")
 	}
