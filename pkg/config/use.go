@@ -198,3 +198,17 @@ func (c Config) Languages() []string { return sortedKeys(c.Voice) }
 // when the configuration names none and the user has none yet: `run` from a
 // checkout sets it.
 const ToolsEnv = "DESKTOP_ASSISTANT_TOOLS"
+
+// Secrets names the environment variables with keys that a daemon has no use
+// for: a tool can read the environment that its parent was started with.
+func (c Config) Secrets(daemon string) []string {
+	chat, stt := c.Model.APIKeyEnv, c.STT.OpenAI.APIKeyEnv
+	var list []string
+	if chat != "" && daemon != "brain" && (daemon != "sttd" || chat != stt) {
+		list = append(list, chat)
+	}
+	if stt != "" && stt != chat && daemon != "sttd" {
+		list = append(list, stt)
+	}
+	return list
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -147,6 +148,23 @@ func TestShowLoadsAgain(t *testing.T) {
 		}
 		if len(text) == 0 || len(got.Warnings) != len(want.Warnings) {
 			t.Errorf("shown:\n%s", text)
+		}
+	}
+}
+
+// TestSecrets: each key is for one daemon and kept from the others.
+func TestSecrets(t *testing.T) {
+	c := Default()
+	c.Model.APIKeyEnv, c.STT.OpenAI.APIKeyEnv = "CHAT_KEY", "STT_KEY"
+	for daemon, want := range map[string][]string{"brain": {"STT_KEY"}, "sttd": {"CHAT_KEY"}, "toolrunner": {"CHAT_KEY", "STT_KEY"}} {
+		if got := c.Secrets(daemon); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", daemon, got, want)
+		}
+	}
+	c.STT.OpenAI.APIKeyEnv = "CHAT_KEY" // one key for both
+	for daemon, want := range map[string]int{"brain": 0, "sttd": 0, "ttsd": 1} {
+		if got := c.Secrets(daemon); len(got) != want {
+			t.Errorf("of one key for both %s is kept from %q", daemon, got)
 		}
 	}
 }

@@ -332,7 +332,7 @@ func TestActivation(t *testing.T) {
 	defer wrong.Close()
 	held = wrong
 	p = activated()
-	if code := p.wait(); code != daemon.ExitFault || !strings.Contains(p.stderr.String(), "no Unix socket") || !strings.Contains(p.stderr.String(), "da-busd.socket") {
+	if code := p.wait(); code != daemon.ExitFault || !strings.Contains(p.stderr.String(), "no Unix socket") || !strings.Contains(p.stderr.String(), "socket unit") {
 		t.Errorf("exit code %d: %s", code, p.stderr)
 	}
 }

@@ -136,18 +136,33 @@ func (a *App) buryOrphans(ctx context.Context) {
 		}
 		orphans, err := a.orphans(ctx)
 		if err == nil {
+			if len(orphans) > 0 && !wait(ctx, othersBack) {
+				return
+			}
 			a.ledger.Bury(orphans)
 			return
 		}
 		a.env.Log.Debug("look for open turns", "error", err)
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, time.Second) {
 			return
-		case <-time.After(time.Second):
 		}
 	}
 	a.env.Log.Warn("could not look for all turns left open: the bus does not tell its history")
 	a.ledger.Bury(a.ledger.Left())
+}
+
+// othersBack is how long the others may take to renew their subscriptions after
+// the bus came back: it may have gone together with the brain before.
+const othersBack = 500 * time.Millisecond
+
+// wait lets some time pass; false means that ctx ended meanwhile.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
 }
 
 func (a *App) connected(ctx context.Context) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
@@ -80,7 +81,7 @@ func (a *app) show(s seenEvent) (ended bool, err error) {
 	if a.json {
 		err = a.printJSON(s.env)
 	} else if e, ok := s.ev.(proto.TurnSentence); ok {
-		_, err = fmt.Fprintln(a.Out, e.Text)
+		_, err = fmt.Fprintln(a.Out, speech.Plain(e.Text))
 	}
 	if e, ok := s.ev.(proto.TurnEnded); ok && err == nil {
 		return true, endError(e, a.json)

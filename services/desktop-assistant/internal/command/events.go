@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
 )
 
@@ -89,6 +90,6 @@ func (a *app) printEvent(env proto.Envelope) error {
 	if len(turn) > 6 { // the tail differs, the head is the same for one process
 		turn = turn[len(turn)-6:]
 	}
-	_, err := fmt.Fprintf(a.Out, "%s %-10s %-6s %-18s %s\n", env.TS.Local().Format("15:04:05.000"), env.Src, turn, env.Type, env.Data)
+	_, err := fmt.Fprintln(a.Out, speech.Plain(fmt.Sprintf("%s %-10s %-6s %-18s %s", env.TS.Local().Format("15:04:05.000"), env.Src, turn, env.Type, env.Data)))
 	return err
 }

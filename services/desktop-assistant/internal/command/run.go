@@ -128,7 +128,7 @@ func (a *app) options(cfg config.Config, daemons []string, level string, c *cons
 		env = append(env, config.ToolsEnv+"="+tools)
 	}
 	return supervise.Options{
-		Daemons: daemons, Bin: bin, Runtime: dir, Config: a.configPath, Level: level, Env: env,
+		Daemons: daemons, Bin: bin, Runtime: dir, Config: a.configPath, Level: level, Env: func(daemon string) []string { return without(env, cfg.Secrets(daemon)) },
 		Output: c.Prefixed,
 		Log:    slog.New(slog.NewTextHandler(c.Prefixed("run"), &slog.HandlerOptions{ReplaceAttr: withoutTime})),
 	}, nil
@@ -139,6 +139,14 @@ func withoutTime(groups []string, attr slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return attr
+}
+
+// without takes variables out of an environment.
+func without(env, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
 }
 
 // exampleTools finds the examples of a checkout or an installation, for a user

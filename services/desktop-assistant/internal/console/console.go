@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"example.org/desktop-assistant/pkg/speech"
 )
 
 // Console lets several writers share one output, whole lines at a time. It is
@@ -20,12 +22,13 @@ type Console struct {
 // New makes a console that writes to w.
 func New(w io.Writer) *Console { return &Console{w: w} }
 
-// Println writes one line.
+// Println writes one line, without what a terminal would obey: much of what is
+// shown was written by models, tools and whoever reaches the bus.
 func (c *Console) Println(format string, args ...any) {
-	line := fmt.Appendf(nil, format+"\n", args...)
+	line := speech.Plain(fmt.Sprintf(format, args...)) + "\n"
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = c.w.Write(line) // a terminal that closed: SIGHUP tells
+	_, _ = io.WriteString(c.w, line) // a terminal that closed: SIGHUP tells
 }
 
 // Hint writes what to type next, below what it is about; nothing for "".

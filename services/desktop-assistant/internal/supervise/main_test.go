@@ -189,7 +189,10 @@ func (b *box) write(name, text string) {
 func (b *box) options(log *slog.Logger, daemons ...string) Options {
 	return Options{
 		Daemons: daemons, Bin: b.dir, Runtime: b.dir, Level: b.mark,
-		Env: append(os.Environ(), daemonVariable+"="+b.dir, "GORACE=atexit_sleep_ms=0"), Output: b.out.of, Log: log,
+		Env: func(string) []string {
+			return append(os.Environ(), daemonVariable+"="+b.dir, "GORACE=atexit_sleep_ms=0")
+		},
+		Output: b.out.of, Log: log,
 	}
 }
 

@@ -37,12 +37,12 @@ var usual = limits{
 
 // Options say what to run.
 type Options struct {
-	Daemons []string // in start order; the first is waited for before the others start
-	Bin     string   // folder of their programs
-	Runtime string   // runtime folder, for locks
-	Config  string   // -config, "" for the default
-	Level   string   // -log
-	Env     []string // of the daemons, whole
+	Daemons []string                     // in start order; the first is waited for before the others start
+	Bin     string                       // folder of their programs
+	Runtime string                       // runtime folder, for locks
+	Config  string                       // -config, "" for the default
+	Level   string                       // -log
+	Env     func(daemon string) []string // the whole environment of a daemon
 	Output  func(daemon string) io.WriteCloser
 	Log     *slog.Logger
 }
@@ -181,7 +181,7 @@ func (u *unit) keep() {
 // again cannot help.
 func (u *unit) live() (how string, err error) {
 	o := u.s.opts
-	p, err := u.s.spawner.start(filepath.Join(o.Bin, u.name), u.args(), o.Env, o.Output(u.name), u.isReady)
+	p, err := u.s.spawner.start(filepath.Join(o.Bin, u.name), u.args(), o.Env(u.name), o.Output(u.name), u.isReady)
 	if err != nil {
 		return "", proto.Errorf(proto.CodeUnavailable, "start "+u.name, "%v", err).WithHint("build the programs again: make build")
 	}

@@ -53,7 +53,7 @@ func New(env daemon.Env) (daemon.App, error) {
 		Dir: dir, env: env,
 		Config: run.Config{
 			Log: env.Log, MaxParallel: env.Config.Tools.MaxParallel,
-			Env: env.Config.Env, Secrets: secrets(env.Config),
+			Env: env.Config.Env, Secrets: env.Config.Secrets(env.Name),
 		},
 	}, nil
 }

@@ -34,7 +34,7 @@ func verb(ctx context.Context, args []string) int {
 		daemon.Explain(os.Stderr, "toolrunner: ", err)
 		return daemon.ExitFault
 	}
-	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: secrets(cfg)}
+	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: cfg.Secrets("toolrunner")}
 	return command.Run(ctx, s, args, os.Stdout, os.Stderr)
 }
 
@@ -45,16 +45,4 @@ func toolsDir(cfg config.Config) (string, error) {
 		return dir, nil
 	}
 	return cfg.ToolsDir()
-}
-
-// secrets names the variables that hold keys of the assistant: no tool gets
-// them, not even one that inherits the environment.
-func secrets(cfg config.Config) []string {
-	var list []string
-	for _, name := range []string{cfg.Model.APIKeyEnv, cfg.STT.OpenAI.APIKeyEnv} {
-		if name != "" {
-			list = append(list, name)
-		}
-	}
-	return list
 }
