@@ -93,7 +93,7 @@ func TestNoEspeak(t *testing.T) {
 	s.well("ttsd")
 	rec := rig.Record()
 	out := s.must(t, "ask", "what time is it")
-	if l := likeness(t, rec.Stop(), "en-us", strings.TrimSpace(out)); l < 0.9 {
+	if l := likeness(t, toTheEnd(rec), "en-us", strings.TrimSpace(out)); l < 0.9 {
 		t.Errorf("what was played is like %q by %.2f", out, l)
 	}
 	s.closedSet()

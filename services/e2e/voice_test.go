@@ -48,7 +48,7 @@ func TestAskAloud(t *testing.T) {
 			rec := rig.Record()
 			s.talk(rig, voice, "what time is it")
 			ended, seen := s.turnEnded("")
-			heard := rec.Stop()
+			heard := toTheEnd(rec)
 			if ended.End != proto.EndSpoken || !spokenTime(ended.Heard) {
 				t.Fatalf("the turn ended %+v: %v", ended, s.events(seen.Turn))
 			}
@@ -106,7 +106,7 @@ func TestAskTyped(t *testing.T) {
 	if !spokenTime(out) {
 		t.Errorf("printed %q", out)
 	}
-	if l := likeness(t, rec.Stop(), "en-us", out); l < 0.9 {
+	if l := likeness(t, toTheEnd(rec), "en-us", out); l < 0.9 {
 		t.Errorf("what was played is like %q by %.2f only", out, l)
 	}
 	if out := strings.TrimSpace(s.must(t, "ask", "--no-speak", "che ore sono?")); !regexp.MustCompile(`^È .*\d\d:\d\d\.$`).MatchString(out) {
@@ -172,7 +172,7 @@ description = "City"
 	bustest.Expect[proto.SpeechFinished](s.watch, nil) // the announcement, while the tool still runs
 	h.write(t, "go", "")
 	ended, _ := s.turnEnded(ticket.Turn)
-	heard := rec.Stop()
+	heard := toTheEnd(rec)
 	if ended.End != proto.EndSpoken || ended.Heard != "Let me look outside. It will rain in Rome. Take an umbrella." {
 		t.Errorf("the turn ended %+v", ended)
 	}
