@@ -34,6 +34,8 @@ type Tally struct {
 	Passed, Failed, Skipped int
 	Complaints              []string // failures with their output, and skips without a known reason
 	Slowest                 []string
+
+	written int // complaints
 }
 
 // Read adds one stream of go test -json to the tally. A line that is no event
@@ -167,6 +169,7 @@ func Main(modules []string, w io.Writer) int {
 		if len(s.Args) == 1 {
 			name = s.Args[0]
 		}
+		t.complain(w)
 		fmt.Fprintf(w, "tested %s in %s\n", name, time.Since(start).Round(time.Second))
 	}
 	return t.print(w, broken)
@@ -186,11 +189,17 @@ func (t *Tally) run(s Step) error {
 	return errors.Join(t.Read(out), cmd.Wait())
 }
 
-// print writes what the run came to; its last line is counted by CI.
-func (t *Tally) print(w io.Writer, broken bool) int {
-	for _, c := range t.Complaints {
+// complain writes the complaints that were not written yet.
+func (t *Tally) complain(w io.Writer) {
+	for _, c := range t.Complaints[t.written:] {
 		fmt.Fprintln(w, c)
 	}
+	t.written = len(t.Complaints)
+}
+
+// print writes what the run came to; its last line is counted by CI.
+func (t *Tally) print(w io.Writer, broken bool) int {
+	t.complain(w)
 	if len(t.Slowest) > 0 {
 		fmt.Fprintln(w, "slowest tests:\n"+strings.Join(t.Slowest[:min(10, len(t.Slowest))], "\n"))
 	}
