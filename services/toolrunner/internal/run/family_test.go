@@ -4,8 +4,8 @@ package run
 
 import (
 	"os"
-	"syscall"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
