@@ -117,7 +117,7 @@ func (c *cleaner) inEscape(r rune) bool {
 
 // visible maps a rune to what is shown, negative for nothing. Which ones go:
 // control characters, overrides of the writing direction, and the tag
-// characters that hide text (facts/tools-security.md section 8).
+// characters that hide text.
 func visible(r rune) rune {
 	switch {
 	case r == '\n', r == '\t', r == '\r':
