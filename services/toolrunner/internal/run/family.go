@@ -5,6 +5,7 @@ package run
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -27,8 +28,8 @@ const execLimit = 5 * time.Millisecond
 // ever killed: their numbers cannot be reused before we reap them. Killing one
 // brings its own children up, until none is left.
 //
-// No other code of the process may start a child except through start, or the
-// family takes it for an orphan.
+// No other code of the process may start a child except through start (others
+// by [Runner.Start]), or the family takes it for an orphan.
 type family struct {
 	mu      sync.Mutex
 	leaders map[int]*exec.Cmd // started by os/exec, reaped by it alone
@@ -63,6 +64,19 @@ func (f *family) start(cmd *exec.Cmd, call string) error {
 	status, _ := readStatus(pid) // it is not reaped yet, so there is one
 	f.calls[call] = birth{group: pid, ticks: status.ticks}
 	return nil
+}
+
+// startLasting is start for a process that is no call. No orphan of unknown
+// owner is held to be its own, or none would ever be ended while it lives.
+func (f *family) startLasting(cmd *exec.Cmd, call string) error {
+	err := f.start(cmd, call)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b, ok := f.calls[call]; ok {
+		b.ticks = math.MaxUint64
+		f.calls[call] = b
+	}
+	return err
 }
 
 // forget is called after the first process was reaped.

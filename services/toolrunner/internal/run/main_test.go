@@ -71,10 +71,12 @@ func (b *box) runner(c Config) *Runner {
 		b.t.Error(p)
 	}
 	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(b.t.Output(), nil))
+		c.Log = newBoxLog(b.t)
 	}
 	return New(c, set)
 }
+
+func newBoxLog(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
 // processes calls visit for every process of the machine.
 func processes(t testing.TB, visit func(pid int, line, stat string)) {

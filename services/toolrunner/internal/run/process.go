@@ -50,15 +50,27 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 	stdout, stderr := newHead(t.MaxOutput), newLastLine(t.MaxOutput)
 	cmd := &exec.Cmd{
 		Path: program, Args: t.Argv(a), Env: pairs(vars), Stdout: stdout, Stderr: stderr, WaitDelay: pipeLimit,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		SysProcAttr: attributes(),
 	}
-	// The signal at our death goes out when the thread that started the child
-	// ends, so this one is kept until the child is gone.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := r.family.start(cmd, call); err != nil {
 		return cannotRun(t, startReason(program, err))
 	}
+	end, err := r.attend(ctx, cmd, call, timeout)
+	return endedBy(end, t, stdout, stderr, err)
+}
+
+// attributes of every child. The signal at our death goes out when the thread
+// that started the child ends, so that thread is locked until the child is gone.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// attend waits for a process that family.start started, then ends and reaps
+// whatever is left of it and its descendants. The error is that of the wait
+// for it, nil when it was given up.
+func (r *Runner) attend(ctx context.Context, cmd *exec.Cmd, call string, timeout time.Duration) (ending, error) {
 	exited := make(chan struct{})
 	go awaitExit(cmd.Process.Pid, exited)
 	end := r.await(ctx, exited, timeout)
@@ -66,14 +78,14 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 	_ = r.kill(-cmd.Process.Pid, unix.SIGKILL)
 	if !within(exited, killLimit) {
 		r.abandon(cmd, call, exited)
-		return endedBy(end, t, stdout, stderr, nil)
+		return end, nil
 	}
 	if left := r.family.clear(call, killLimit); left > 0 {
-		r.config.Log.Warn("processes of a tool could not be ended", "tool", t.Name, "count", left)
+		r.config.Log.Warn("processes of a tool could not be ended", "program", cmd.Path, "count", left)
 	}
-	err = cmd.Wait()
+	err := cmd.Wait()
 	r.family.forget(cmd)
-	return endedBy(end, t, stdout, stderr, err)
+	return end, err
 }
 
 // awaitExit closes exited when the process is dead, without reaping it.
@@ -83,16 +95,21 @@ func awaitExit(pid int, exited chan<- struct{}) {
 	}
 }
 
+// await waits for the end of a process, of ctx or of the timeout, 0 for none.
 func (r *Runner) await(ctx context.Context, exited <-chan struct{}, timeout time.Duration) ending {
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
+	var deadline <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		deadline = timer.C
+	}
 	reap := time.NewTicker(reapEvery)
 	defer reap.Stop()
 	for {
 		select {
 		case <-exited:
 			return endExit
-		case <-deadline.C:
+		case <-deadline:
 			return endTimeout
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
