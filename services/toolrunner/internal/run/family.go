@@ -34,6 +34,7 @@ type family struct {
 	mu      sync.Mutex
 	leaders map[int]*exec.Cmd // started by os/exec, reaped by it alone
 	calls   map[string]birth  // running calls by marker
+	doomed  map[int]string    // orphans that were killed and not reaped yet, and their calls
 }
 
 // birth of a call's first process.
@@ -43,7 +44,7 @@ type birth struct {
 }
 
 func newFamily() (*family, error) {
-	f := &family{leaders: map[int]*exec.Cmd{}, calls: map[string]birth{}}
+	f := &family{leaders: map[int]*exec.Cmd{}, calls: map[string]birth{}, doomed: map[int]string{}}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return f, fmt.Errorf("become subreaper: %w", err)
 	}
@@ -147,11 +148,13 @@ func (f *family) sweep(call string, patient bool) (left int, settled bool) {
 			settled = false
 		case status.state == 'Z':
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			delete(f.doomed, pid)
 			settled = false
 		case call != "":
 			owner, sure := f.owner(pid, status)
 			if owner == call {
 				_ = unix.Kill(pid, unix.SIGKILL)
+				f.doomed[pid] = call // a dying process tells nothing about itself
 				left++
 			}
 			settled = settled && owner != call && (sure || !patient)
@@ -166,6 +169,9 @@ func (f *family) sweep(call string, patient bool) (left int, settled bool) {
 // it started, and the last of them to end finds it. It is not sure of one that
 // has no environment at all, as in the middle of exec.
 func (f *family) owner(pid int, status status) (call string, sure bool) {
+	if call, ok := f.doomed[pid]; ok {
+		return call, true
+	}
 	for call, b := range f.calls {
 		if b.group == status.group {
 			return call, true

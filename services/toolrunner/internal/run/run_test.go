@@ -303,7 +303,10 @@ func TestRunnerKilled(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the tool's end", func() bool { return len(b.living()) == 0 })
 	// Its orphans come to this process if an earlier test made it a subreaper.
-	family := &family{}
+	family, err := newFamily()
+	if err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "its orphans to be reaped", func() bool {
 		_, settled := family.sweep("", false)
 		return settled
