@@ -34,14 +34,15 @@ const (
 
 // Headers shared by audio messages and tool calls.
 const (
-	HeaderCall    = "Da-Call-Id"
-	HeaderTurn    = "Da-Turn"
-	HeaderSession = "Da-Session"
-	HeaderDevice  = "Da-Device"
-	HeaderTimeout = "Da-Timeout-Ms"
-	HeaderRoute   = "Da-Route"
-	HeaderLimit   = "Da-Limit"
-	HeaderAsker   = "Da-Asker"
+	HeaderCall      = "Da-Call-Id"
+	HeaderTurn      = "Da-Turn"
+	HeaderSession   = "Da-Session"
+	HeaderDevice    = "Da-Device"
+	HeaderTimeout   = "Da-Timeout-Ms"
+	HeaderRoute     = "Da-Route"
+	HeaderLimit     = "Da-Limit"
+	HeaderAsker     = "Da-Asker"
+	HeaderConfirmed = "Da-Confirmed"
 )
 
 // Audio is one message of a microphone stream.

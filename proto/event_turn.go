@@ -69,8 +69,10 @@ func (TurnAnnounced) EventType() string { return "turn.announced" }
 // TurnQuestion says that a tool asks for yes or no before it runs.
 type TurnQuestion struct {
 	past
-	Call string `json:"call"`
-	Text string `json:"text"`
+	Index    int    `json:"index"` // as of a [TurnSentence]
+	Call     string `json:"call"`  // for [TurnAnswer]
+	Text     string `json:"text"`
+	Language string `json:"language"` // of the question, and of a spoken answer
 }
 
 // EventType is "turn.question".

@@ -64,6 +64,9 @@ type ToolCall struct {
 	Route   string        // local or external, fixed by brain at turn.started
 	Limit   int           // built-in tool calls that the turn may make; 0 = toolrunner's own
 	Asker   string        // "service/instance" that asks; pinged while the tool runs
+	// Confirmed says that the user was asked and said yes; without it a tool
+	// with [ConfirmVoice] does not run.
+	Confirmed bool
 }
 
 // EncodeToolCall gives the headers of a call.
@@ -86,6 +89,9 @@ func EncodeToolCall(c ToolCall) map[string][]string {
 	if c.Limit > 0 {
 		set(HeaderLimit, strconv.Itoa(c.Limit))
 	}
+	if c.Confirmed {
+		set(HeaderConfirmed, "yes")
+	}
 	return h
 }
 
@@ -107,6 +113,10 @@ func DecodeToolCall(h map[string][]string) (ToolCall, error) {
 	if c.Route != "" && c.Route != "local" && c.Route != "external" {
 		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %q is neither local nor external", HeaderRoute, c.Route)
 	}
+	if s := first(h[HeaderConfirmed]); s != "" && s != "yes" {
+		return ToolCall{}, Errorf(CodeInvalid, "decode tool call", "header %s: %.80q is not yes", HeaderConfirmed, s)
+	}
+	c.Confirmed = first(h[HeaderConfirmed]) != ""
 	if s := first(h[HeaderTimeout]); s != "" {
 		ms, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || ms <= 0 || ms > int64(24*time.Hour/time.Millisecond) {

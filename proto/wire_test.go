@@ -42,7 +42,7 @@ var samples = []Event{
 	TurnDelta{Text: "It is"},
 	TurnSentence{Index: 0, Text: "It is **9:41**.", Spoken: "It is 9:41.", Language: "en"},
 	TurnAnnounced{Index: 0, Text: "Let me look that up.", Language: "en"},
-	TurnQuestion{Call: "c1", Text: "Shall I send it?"},
+	TurnQuestion{Index: 1, Call: "c1", Text: "Shall I run send? Please say yes or no.", Language: "en"},
 	TurnEnded{End: EndFailed, Error: &Error{Code: CodeUnavailable, Op: "ask the model", Text: "connection refused"}, Heard: "I cannot reach the chat server.",
 		Marks: Marks{STTFinal: ms(310), FirstToken: ms(420), FirstSentence: ms(530), FirstSample: ms(640), Tools: []ToolMark{{Name: "now", Start: 430, End: 450}}, Total: 2100}},
 	ToolCalled{Call: "c1", Name: "weather", Arguments: json.RawMessage(`{"place":"Rome"}`)},
@@ -236,7 +236,7 @@ func TestAudio(t *testing.T) {
 }
 
 func TestToolCall(t *testing.T) {
-	c := ToolCall{Call: "c1", Turn: "t1", Session: "s1", Device: "desk", Timeout: 1500 * time.Millisecond, Route: "external", Limit: 3, Asker: "brain/x"}
+	c := ToolCall{Call: "c1", Turn: "t1", Session: "s1", Device: "desk", Timeout: 1500 * time.Millisecond, Route: "external", Limit: 3, Asker: "brain/x", Confirmed: true}
 	back, err := DecodeToolCall(EncodeToolCall(c))
 	if err != nil || back != c {
 		t.Errorf("%+v came back as %+v, %v", c, back, err)
@@ -245,7 +245,7 @@ func TestToolCall(t *testing.T) {
 		t.Errorf("a plain call came as %+v, %v", back, err)
 	}
 	for key, value := range map[string]string{HeaderCall: "a.b", HeaderTimeout: "soon", HeaderLimit: "-1", HeaderRoute: "moon",
-		HeaderTurn: "a b", HeaderSession: strings.Repeat("s", 65), HeaderDevice: "*", HeaderAsker: ">/x"} {
+		HeaderTurn: "a b", HeaderSession: strings.Repeat("s", 65), HeaderDevice: "*", HeaderAsker: ">/x", HeaderConfirmed: "maybe"} {
 		if _, err := DecodeToolCall(map[string][]string{key: {value}}); !errors.Is(err, &Error{Code: CodeInvalid}) {
 			t.Errorf("%s: %s came through: %v", key, value, err)
 		}

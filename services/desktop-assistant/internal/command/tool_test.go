@@ -167,7 +167,7 @@ func TestHeldBack(t *testing.T) {
 		{proto.ToolSpec{}, "local", false},
 		{proto.ToolSpec{}, "external", true},
 		{proto.ToolSpec{External: true}, "external", false},
-		{proto.ToolSpec{Confirm: proto.ConfirmVoice}, "local", true},
+		{proto.ToolSpec{Confirm: proto.ConfirmVoice}, "local", false},
 	} {
 		if why := heldBack(c.spec, c.route); (why != "") != c.held {
 			t.Errorf("%+v on a %s route: %q", c.spec, c.route, why)

@@ -51,7 +51,7 @@ func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.T
 	if service, instance, ok := proto.SplitAsker(c.Asker); ok {
 		watching.Go(func() { a.watchAsker(ctx, cancel, service, instance) })
 	}
-	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == config.RouteExternal})
+	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == config.RouteExternal, Confirmed: c.Confirmed})
 	return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}
 }
 

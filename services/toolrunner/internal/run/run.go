@@ -40,6 +40,8 @@ type Config struct {
 type Options struct {
 	Timeout  time.Duration // shortens the tool's own, counted from its start; 0 leaves it
 	External bool          // the call comes from an external chat server
+	// Confirmed says that the user said yes to a tool that has to ask.
+	Confirmed bool
 }
 
 // Result is the outcome of a call. Text is what the model gets: the trimmed
@@ -117,8 +119,8 @@ func (r *Runner) Call(ctx context.Context, name string, arguments []byte, o Opti
 	if err != nil {
 		return failure(t, proto.KindInvalidArguments, err.Error())
 	}
-	if t.Confirm != proto.ConfirmNever {
-		return failure(t, proto.KindNotAllowed, name+" must be confirmed by the user, which is not possible yet")
+	if t.Confirm != proto.ConfirmNever && !o.Confirmed {
+		return failure(t, proto.KindNotAllowed, name+" must be confirmed by the user first")
 	}
 	key := ""
 	if !t.Parallel {

@@ -47,7 +47,7 @@ func TestResults(t *testing.T) {
 		{"signal", `{}`, proto.KindFailed, "error: ended by signal 11"},
 		{"long", `{}`, "", "abcde"},
 		{"stdin", `{}`, "", "end"},
-		{"asks", `{}`, proto.KindNotAllowed, "error: asks must be confirmed by the user, which is not possible yet"},
+		{"asks", `{}`, proto.KindNotAllowed, "error: asks must be confirmed by the user first"},
 		{"env", `{}`, "", "blue home"},
 		{"param", `{"a":"y z","b":12345678901234567890}`, "", "y z;12345678901234567890;"},
 		{"param", `{"a":"z"}`, proto.KindInvalidArguments, "error: a must be one of x, y z"},
@@ -61,6 +61,9 @@ func TestResults(t *testing.T) {
 	}
 	if got := r.Call(t.Context(), "lines", []byte("{}"), Options{External: true}); got.Kind != proto.KindNotAllowed {
 		t.Errorf("local tool on the external route: %+v", got)
+	}
+	if got := r.Call(t.Context(), "asks", []byte("{}"), Options{Confirmed: true}); got.Text != "ran" {
+		t.Errorf("a confirmed call: %+v", got)
 	}
 	if got := r.Call(t.Context(), "open", []byte("{}"), Options{External: true}); got.Text != "ran" {
 		t.Errorf("open tool on the external route: %+v", got)
