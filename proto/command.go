@@ -194,6 +194,24 @@ type Tools struct {
 	Tools    []ToolSpec `json:"tools"`
 	Problems []Problem  `json:"problems,omitempty"`
 	Dir      string     `json:"dir"`
+	// CallLimit is how many calls of built-in tools a turn may make that starts
+	// with this list: its Da-Limit. 0 when toolrunner has no built-in tools.
+	CallLimit int          `json:"call_limit,omitempty"`
+	Off       []ToolOff    `json:"off,omitempty"`     // built-in tools that are not offered to anyone
+	Origins   []ToolOrigin `json:"origins,omitempty"` // where built-in tools may send requests
+}
+
+// ToolOff is a built-in tool that is off.
+type ToolOff struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// ToolOrigin is one web origin, such as https://example.org.
+type ToolOrigin struct {
+	Origin  string `json:"origin"`
+	Builtin bool   `json:"builtin"` // of the list in code
+	Used    bool   `json:"used"`    // false: of the list in code, which the configuration does not use
 }
 
 // Verb is "tool.list".

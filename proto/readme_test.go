@@ -37,7 +37,9 @@ var commands = []anyCommand{
 	command(SkillList{}, Skills{Known: []string{"poet"}, Loaded: []string{}}),
 	command(ToolList{}, Tools{Revision: 1, Dir: "/home/you/.config/desktop-assistant/tools", Tools: []ToolSpec{{
 		Name: "now", Description: "The date and time", Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
-		Sentences: map[string][]string{"en": {"what time is it"}}, TimeoutMS: 10000, Confirm: "never", Parallel: true}}}),
+		Sentences: map[string][]string{"en": {"what time is it"}}, TimeoutMS: 10000, Confirm: "never", Parallel: true}},
+		CallLimit: 3, Off: []ToolOff{{Name: "read_file", Why: "it is not switched on"}},
+		Origins: []ToolOrigin{{Origin: "https://example.org", Used: true}}}),
 	command(SpeechSay{Turn: "t1", Text: "It is **9:41**.", Spoken: "It is 9:41.", Language: "en", Owner: "brain/x"}, Done{}),
 	command(SpeechEnd{Turn: "t1", Count: 1}, Done{}),
 	command(SpeechStop{Turn: "t1"}, TurnsStopped{Turns: []string{"t1"}}),

@@ -21,6 +21,23 @@ const (
 	KindUnavailable      = "unavailable"
 )
 
+// Kinds of built-in tools only, beside invalid_arguments, not_allowed, timeout
+// (a cancelled call too) and unavailable.
+const (
+	KindNotFound    = "not_found"    // nothing there
+	KindNotAFile    = "not_a_file"   // a folder, pipe, socket or device
+	KindNotText     = "not_text"     // not UTF-8, or with a zero byte
+	KindTooLarge    = "too_large"    // over a limit
+	KindBadResponse = "bad_response" // a redirect, broken HTTP, bad JSON
+
+	// KindUnconfirmed is the answer to a call of a built-in tool that did not
+	// run since the user must be asked first, because of its arguments or of what
+	// the turn read before. It did not count. The asker publishes a
+	// [TurnQuestion] and, after a yes, makes the call again with Confirmed;
+	// without one the result is what the model gets.
+	KindUnconfirmed = "unconfirmed"
+)
+
 // ToolResult is the reply to a call. Result is what the model gets: the
 // trimmed output, or "error: " and why. It is never empty JSON: a tool that
 // prints nothing has an empty Result and OK true.
@@ -37,11 +54,11 @@ func (r ToolResult) Code() Code {
 	switch {
 	case r.OK:
 		return ""
-	case r.Kind == KindUnknownTool:
+	case r.Kind == KindUnknownTool, r.Kind == KindNotFound:
 		return CodeNotFound
 	case r.Kind == KindInvalidArguments:
 		return CodeInvalid
-	case r.Kind == KindNotAllowed:
+	case r.Kind == KindNotAllowed, r.Kind == KindUnconfirmed:
 		return CodeDenied
 	case r.Kind == KindTimeout:
 		return CodeTimeout
@@ -153,6 +170,12 @@ type ToolSpec struct {
 	External    bool                `json:"external"` // may be offered to an external chat server
 	Confirm     string              `json:"confirm"`  // ConfirmNever or ConfirmVoice
 	Parallel    bool                `json:"parallel"`
+	// Native says that the tool is built in: its calls count against the
+	// CallLimit of [Tools], and once a turn has spent it, it offers none of them.
+	Native bool `json:"native,omitempty"`
+	// Held says why a tool that is not External is held back from an external
+	// chat server, for people.
+	Held string `json:"held,omitempty"`
 }
 
 // Whether the user is asked for a yes before a tool runs.
