@@ -9,7 +9,7 @@
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
-.PHONY: run test build install uninstall bench fmt check packages-run packages-test go adapters nats
+.PHONY: run test build install uninstall bench fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
 
 DAEMONS := busd micd sttd brain toolrunner ttsd
 PREFIX  ?= $(HOME)/.local
@@ -19,6 +19,8 @@ MODULES := proto pkg services
 NATSCLI := v0.5.0
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/desktop-assistant
 export NATS_CLI := $(CACHE)/natscli-$(NATSCLI)/nats
+ORT     := $(CACHE)/onnxruntime-1.27.0/libonnxruntime.so.1
+VOICES  := $(CACHE)/kokoro-js-1.2.1/voices
 
 run: packages-run build
 	@bin/desktop-assistant run
@@ -35,11 +37,11 @@ packages-run:
 packages-test:
 	@deploy/packages.sh test
 
-build: go
+build: go phonemize
 	@mkdir -p bin
 	@cd services && go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/ $(DAEMONS:%=./%) ./desktop-assistant
 
-test: packages-test check build adapters nats
+test: packages-test check build adapters nats onnxruntime kokoro-voices
 	cd services && go run ./archtest/testreport $(MODULES:%=../%)
 
 check: go
@@ -62,15 +64,40 @@ $(NATS_CLI): | go
 	@mkdir -p $(@D)
 	GOBIN=$(@D) GOWORK=off go install github.com/nats-io/natscli/nats@$(NATSCLI)
 
+# What the tests of Kokoro need and nothing else does: the onnxruntime library and
+# the voices, out of two packages of the npm registry, outside the checkout. A model
+# is fetched by nobody here.
+ARCH    := $(shell uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
+ORT_SUM := $(if $(filter arm64,$(ARCH)),c36bc200e7e6c093b8abb0b34590fbdd8c52fd3fb5e33795b9523ffdde2fce0f,d8aff4aa8abee8fb2abb2f2f2459ffc94461e781e41b9f7c072829dd0d470221)
+onnxruntime: $(ORT)
+$(ORT):
+	deploy/npm-files.sh onnxruntime-node@1.27.0 bin/napi-v6/linux/$(ARCH)/libonnxruntime.so.1 $(@D) $(ORT_SUM)
+kokoro-voices: $(VOICES)
+$(VOICES):
+	deploy/npm-files.sh kokoro-js@1.2.1 voices $(@D) b89b16e8843463c5a16d45f3904df4c7d0d2a2fdb3997acfb1adc443ec4b4417
+
+# The phoneme helper, a program of its own because of its licence. Without the
+# header of libespeak-ng there is none, and the espeak-ng command does its work.
+phonemize: bin/phonemize
+bin/phonemize: services/phonemize/phonemize.c
+	@mkdir -p bin
+	@if echo '#include <espeak-ng/speak_lib.h>' | $(CC) -E - >/dev/null 2>&1; then \
+		$(CC) -std=c11 -D_DEFAULT_SOURCE -O2 -Wall -Wextra -o $@ $< -lespeak-ng; \
+	else \
+		echo "no phoneme helper, the espeak-ng command does its work: apt install gcc libespeak-ng-dev builds it"; \
+	fi
+
 # Programs through which corpora of inputs are run against our own code.
 adapters: go
 	@mkdir -p bin/adapters
 	cd services && go build -o ../bin/adapters/shell-tools ./toolrunner/adapter
 	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
+	cd services && go build -o ../bin/adapters/spoken-text ./brain/adapter/spoken-text
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
 	install -m 755 $(DAEMONS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	[ ! -e bin/phonemize ] || install -m 755 bin/phonemize $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
 	install -m 755 bin/desktop-assistant $(DESTDIR)$(PREFIX)/bin
 	install -m 644 examples/config.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples
 	install -m 644 examples/tools/* $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools

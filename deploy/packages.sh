@@ -32,6 +32,8 @@ needed() {
 		pactl pulseaudio-utils pulseaudio-utils libpulse its command line
 		flite flite flite flite voices that ask questions in the tests
 		sox sox sox sox sound files in the tests
+		/usr/include/espeak-ng/speak_lib.h libespeak-ng-dev espeak-ng-devel espeak-ng the phoneme helper
+		npm npm npm npm the onnxruntime library of the tests
 	LIST
 }
 
