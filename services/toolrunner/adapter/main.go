@@ -9,9 +9,11 @@ import (
 
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/toolrunner/internal/adapter"
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
 
 func main() {
+	sandbox.Enter()
 	ctx, stop := daemon.Interruptible()
 	code := adapter.Main(ctx, os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -9,10 +9,12 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/toolrunner/internal/command"
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
 
 // Main runs the daemon, or one of the verbs that need no bus.
 func Main() {
+	sandbox.Enter()
 	if !command.Verb(os.Args[1:]) {
 		daemon.Main(daemon.Info{Name: "toolrunner", Summary: "reads, runs and cancels tools"}, New)
 	}

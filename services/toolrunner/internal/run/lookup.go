@@ -21,14 +21,19 @@ var (
 // Find looks for the program of a tool and for whatever else can be seen
 // without running it. The error says what is missing.
 func (c Config) Find(t *tool.Tool, dir string) error {
-	program, err := lookup(t.Command[0], dir, c.environment(t)["PATH"])
+	c = c.complete()
+	vars := c.environment(t)
+	program, err := lookup(t.Command[0], dir, vars["PATH"])
 	if err != nil {
 		return err
 	}
 	if err := unix.Access(program, unix.X_OK); err != nil {
 		return errors.New(startReason(program, err))
 	}
-	return nil
+	if t.Sandbox != nil {
+		_, err = c.confinement(t, dir, vars)
+	}
+	return err
 }
 
 // lookup finds the program of a tool: an absolute path as it is, a relative

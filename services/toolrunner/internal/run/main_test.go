@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
 
@@ -24,6 +25,7 @@ import (
 const helperVariable = "RUN_TEST_HELPER"
 
 func TestMain(m *testing.M) {
+	sandbox.Enter()
 	if dir := os.Getenv(helperVariable); dir != "" {
 		r := New(Config{Log: slog.New(slog.DiscardHandler)}, tool.LoadDir(dir))
 		fmt.Println(r.Call(context.Background(), "x", []byte("{}"), Options{}).Text)

@@ -52,12 +52,22 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 		Path: program, Args: t.Argv(a), Env: pairs(vars), Stdout: stdout, Stderr: stderr, WaitDelay: pipeLimit,
 		SysProcAttr: attributes(),
 	}
+	report, err := r.confine(cmd, t, dir, vars)
+	if err != nil {
+		return cannotRun(t, err.Error())
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := r.family.start(cmd, call); err != nil {
+	err = r.family.start(cmd, call)
+	report.Close()
+	if err != nil {
+		_ = report.Err() // there is none, and it closes its end
 		return cannotRun(t, startReason(program, err))
 	}
 	end, err := r.attend(ctx, cmd, call, timeout)
+	if why := report.Err(); why != nil && end == endExit {
+		return cannotRun(t, confinedReason(program, why))
+	}
 	return endedBy(end, t, stdout, stderr, err)
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	Secrets     []string          // names of variables that no tool ever gets
 	Environ     []string          // environment to choose from, default [os.Environ]
 	BinDir      string            // appended to the PATH of tools, default the folder of this binary
+	Sandbox     *sandbox.Level    // how far tools are confined, default what the kernel can
+	Private     []string          // paths that no confined tool may reach, the bus's folder
 }
 
 // Options of one call.
@@ -65,9 +68,8 @@ type Runner struct {
 	late  []<-chan struct{} // processes that did not die in time
 }
 
-// New makes a runner. It makes this process the one that inherits orphaned
-// descendants (PR_SET_CHILD_SUBREAPER).
-func New(c Config, tools tool.Set) *Runner {
+// complete fills in what was left empty.
+func (c Config) complete() Config {
 	if c.MaxParallel <= 0 {
 		c.MaxParallel = defaultParallel
 	}
@@ -79,6 +81,17 @@ func New(c Config, tools tool.Set) *Runner {
 			c.BinDir = filepath.Dir(binary)
 		}
 	}
+	if c.Sandbox == nil {
+		level := sandbox.Detect()
+		c.Sandbox = &level
+	}
+	return c
+}
+
+// New makes a runner. It makes this process the one that inherits orphaned
+// descendants (PR_SET_CHILD_SUBREAPER).
+func New(c Config, tools tool.Set) *Runner {
+	c = c.complete()
 	family, err := newFamily()
 	if err != nil {
 		c.Log.Warn("processes that leave their group will not be found", "error", err)

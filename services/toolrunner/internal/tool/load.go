@@ -31,8 +31,9 @@ var (
 var (
 	toolKeys = []string{"description", "command", "timeout", "announce", "sentences", "reply", "params",
 		"external", "confirm", "parallel", "max_output", "env", "inherit_env", "sandbox"}
-	paramKeys  = []string{"type", "description", "enum", "pattern", "required"}
-	paramTypes = []string{"string", "integer", "number", "boolean", "array", "object"}
+	sandboxKeys = []string{"read", "write", "network"}
+	paramKeys   = []string{"type", "description", "enum", "pattern", "required"}
+	paramTypes  = []string{"string", "integer", "number", "boolean", "array", "object"}
 )
 
 // folderHint says what to do about a tools folder that cannot be read.
@@ -276,10 +277,29 @@ func (d *document) readRules(t *Tool) {
 		d.fault([]string{"max_output"}, "max_output must be from 1 to %d", maxOutput)
 	}
 	t.MaxOutput = int(limit)
-	if _, ok := d.get([]string{"sandbox"}); ok {
-		// To run it unconfined would be the opposite of what the file asks for.
-		d.fault([]string{"sandbox"}, "sandbox is not supported yet, and the tool does not run without it")
+	t.Sandbox = d.readSandbox()
+}
+
+func (d *document) readSandbox() *Sandbox {
+	const table = "sandbox"
+	if _, ok := d.get([]string{table}); !ok {
+		return nil
 	}
+	d.keys(table) // reports what is no table
+	d.unknown([]string{table}, sandboxKeys)
+	s := &Sandbox{
+		Read:    d.texts(table, "read"),
+		Write:   d.texts(table, "write"),
+		Network: want(d, "a boolean", false, table, "network"),
+	}
+	for key, list := range map[string][]string{"read": s.Read, "write": s.Write} {
+		for i, path := range list {
+			if strings.TrimSpace(path) == "" || strings.Contains(path, "\x00") {
+				d.fault([]string{table, key, fmt.Sprint(i)}, "sandbox.%s: %q is no path", key, path)
+			}
+		}
+	}
+	return s
 }
 
 func (d *document) readTimeout() time.Duration {

@@ -26,6 +26,7 @@ confirm = "voice"
 parallel = false
 max_output = 300
 inherit_env = true
+sandbox = { read = ["~/notes", "$DATA/x"], write = ["cache"] }
 [env]
 UNITS = "metric"
 LEVEL = 3
@@ -58,7 +59,8 @@ func TestDecodeWhole(t *testing.T) {
 			{Name: "days", Type: "integer", Required: true, Enum: []string{"1", "2", "7"}},
 		},
 		External: true, Confirm: proto.ConfirmVoice, MaxOutput: 300, InheritEnv: true,
-		Env: map[string]string{"UNITS": "metric", "LEVEL": "3", "RATIO": "1.5", "DRY": "true"},
+		Env:     map[string]string{"UNITS": "metric", "LEVEL": "3", "RATIO": "1.5", "DRY": "true"},
+		Sandbox: &Sandbox{Read: []string{"~/notes", "$DATA/x"}, Write: []string{"cache"}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -111,7 +113,10 @@ func TestDecodeErrors(t *testing.T) {
 		{"confirm", good + "confirm = \"always\"", "x.toml:3: confirm must be \"never\" or \"voice\", not \"always\""},
 		{"max_output", good + "max_output = 0", "x.toml:3: max_output must be from 1 to 20000"},
 		{"max_output fraction", good + "max_output = 1.5", "x.toml:3: max_output must be a whole number, not a number"},
-		{"sandbox", good + "sandbox = { network = false }", "x.toml:3: sandbox is not supported yet"},
+		{"sandbox", good + "sandbox = true", "x.toml:3: sandbox must be a table, not a boolean"},
+		{"sandbox path", good + "[sandbox]\nread = \"/\"", "x.toml:4: sandbox.read must be an array of strings, not a string"},
+		{"sandbox empty path", good + "[sandbox]\nwrite = [\"/x\",\n\" \"]", "x.toml:5: sandbox.write: \" \" is no path"},
+		{"sandbox network", good + "sandbox.network = \"no\"", "x.toml:3: sandbox.network must be a boolean, not a string"},
 		{"env value", good + "env.A = [1]", "x.toml:3: env.A must be a string, number or boolean, not an array"},
 		{"env name", good + "env.\"A=B\" = \"1\"", "x.toml:3: env.A=B cannot be an environment variable"},
 		{"language", good + "announce.english = [\"x\"]", "x.toml:3: announce.english: \"english\" is not a language such as en"},

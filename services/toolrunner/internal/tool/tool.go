@@ -42,6 +42,16 @@ type Tool struct {
 	MaxOutput   int                 // runes of a result, 1 to 20000
 	Env         map[string]string   // added to the child's environment, wins over all else
 	InheritEnv  bool                // the child gets the whole environment of the runner
+	Sandbox     *Sandbox            // nil for all the rights of the user
+}
+
+// Sandbox is what a confined tool may reach besides the system itself, as its
+// file says: absolute paths, such that begin with ~/ or hold $VARIABLE, and
+// such below the tools folder.
+type Sandbox struct {
+	Read    []string // to read and run
+	Write   []string // to change as well
+	Network bool
 }
 
 // Param is one parameter of a tool.
