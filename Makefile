@@ -4,12 +4,13 @@
 # make test    everything that CI runs
 # make build   the programs, into bin/
 # make install into PREFIX (default ~/.local)
+# make install-tools the example tools into your tools folder
 # make bench   benchmarks, with ratios measured in one run
-# make fmt     format; make check: format, vet, staticcheck and the laws
+# make fmt     format; make check: format, vet, staticcheck, shellcheck and the laws
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
-.PHONY: run test build install uninstall bench fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
+.PHONY: run test build install install-tools uninstall agenda bench fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
 
 DAEMONS := busd micd sttd brain toolrunner ttsd
 PREFIX  ?= $(HOME)/.local
@@ -17,6 +18,7 @@ VERSION := $(shell git describe --tags --match 'v*' 2>/dev/null || echo 0.0.0-de
 LDFLAGS := -s -w -X example.org/desktop-assistant/pkg/daemon.Version=$(VERSION:v%=%)
 MODULES := proto pkg services
 NATSCLI := v0.5.0
+SCRIPTS  = $(shell git ls-files --cached --others --exclude-standard '*.sh') .ci/run
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/desktop-assistant
 export NATS_CLI := $(CACHE)/natscli-$(NATSCLI)/nats
 ORT     := $(CACHE)/onnxruntime-1.27.0/libonnxruntime.so.1
@@ -49,6 +51,7 @@ check: go
 	for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 	cd services && go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	for m in $(MODULES); do (cd $$m && ../bin/staticcheck ./...) || exit 1; done
+	shellcheck $(SCRIPTS)
 	cd services && go test ./archtest
 
 fmt: go
@@ -87,6 +90,11 @@ bin/phonemize: services/phonemize/phonemize.c
 		echo "no phoneme helper, the espeak-ng command does its work: apt install gcc libespeak-ng-dev builds it"; \
 	fi
 
+# The program of the calendar tool, a module of its own.
+agenda: go
+	@mkdir -p bin
+	@cd examples/tools/agenda && GOWORK=off go build -trimpath -ldflags '-s -w' -o "$(CURDIR)/bin/agenda" .
+
 # Programs through which corpora of inputs are run against our own code.
 adapters: go
 	@mkdir -p bin/adapters
@@ -100,9 +108,18 @@ install: build
 	[ ! -e bin/phonemize ] || install -m 755 bin/phonemize $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
 	install -m 755 bin/desktop-assistant $(DESTDIR)$(PREFIX)/bin
 	install -m 644 examples/config.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples
-	install -m 644 examples/tools/* $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
+	install -m 644 examples/tools/*.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
+	install -m 755 examples/tools/*.sh $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
 	@echo "Installed. Start it with: $(PREFIX)/bin/desktop-assistant run"
 
+# The example tools for this user. The calendar is a program, which toolrunner
+# finds beside itself.
+install-tools: agenda
+	install -d $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	install -m 755 bin/agenda $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	@deploy/install-tools.sh
+
+# Configuration, tools and data of the user stay.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/desktop-assistant
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant

@@ -24,6 +24,8 @@ needed() {
 		espeak-ng espeak-ng espeak-ng espeak-ng the voice
 		pocketsphinx_batch pocketsphinx - - hearing without a model (English commands)
 		/usr/share/pocketsphinx/model/en-us/en-us pocketsphinx-en-us - - its English model
+		curl curl curl curl the tools weather and search
+		jq jq jq jq the tools weather and search
 	LIST
 	[ "$profile" = test ] || return 0
 	cat <<-'LIST'
@@ -32,6 +34,7 @@ needed() {
 		pactl pulseaudio-utils pulseaudio-utils libpulse its command line
 		flite flite flite flite voices that ask questions in the tests
 		sox sox sox sox sound files in the tests
+		shellcheck shellcheck ShellCheck shellcheck scripts are read by it
 		/usr/include/espeak-ng/speak_lib.h libespeak-ng-dev espeak-ng-devel espeak-ng the phoneme helper
 		npm npm npm npm the onnxruntime library of the tests
 	LIST

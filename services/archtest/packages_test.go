@@ -50,9 +50,9 @@ func TestPackageScript(t *testing.T) {
 		"user, no terminal": {[]string{user, "apt-get", sudo}, "", 1, []string{"Install them: sudo apt-get install espeak-ng pocketsphinx", "YES=1"}, "install -y"},
 		"user without sudo": {[]string{user, "apt-get"}, "YES=1", 1, []string{"Ask whoever administers this machine for: apt-get install espeak-ng pocketsphinx"}, "install -y"},
 		"apt-get fails":     {[]string{admin, "apt-get=exit 100"}, "", 100, nil, "Installed"},
-		"dnf":               {[]string{user, "dnf"}, "", 1, []string{"Install what your distribution has: sudo dnf install espeak-ng\n"}, "dnf install -"},
-		"pacman":            {[]string{user, "pacman"}, "", 1, []string{"sudo pacman -S espeak-ng\n"}, ""},
-		"dnf, the rest":     {[]string{user, "dnf", "espeak-ng"}, "", 1, []string{"Your distribution has none of them"}, "sudo"},
+		"dnf":               {[]string{user, "dnf"}, "", 1, []string{"Install what your distribution has: sudo dnf install espeak-ng curl jq\n"}, "dnf install -"},
+		"pacman":            {[]string{user, "pacman"}, "", 1, []string{"sudo pacman -S espeak-ng curl jq\n"}, ""},
+		"dnf, the rest":     {[]string{user, "dnf", "espeak-ng", "curl", "jq"}, "", 1, []string{"Your distribution has none of them"}, "sudo"},
 		"another":           {[]string{user}, "", 1, []string{"the names above are Debian's"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
