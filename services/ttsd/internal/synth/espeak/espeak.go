@@ -75,7 +75,7 @@ func Find(ctx context.Context, speed float64, voices map[string]string) (*Engine
 	if err != nil {
 		return nil, missing(err.Error())
 	}
-	e := &Engine{path: path, version: versionOf(version), named: voices, voices: languagesOf(list)}
+	e := &Engine{path: path, version: VersionOf(version), named: voices, voices: languagesOf(list)}
 	e.speed = max(slowest, min(fastest, int(speed*normalSpeed+0.5)))
 	return e, nil
 }
@@ -87,7 +87,7 @@ func missing(why string) *proto.Error {
 // query runs the program for something it prints.
 func query(ctx context.Context, path, flag string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, flag)
-	cmd.Env = environment()
+	cmd.Env = Environment()
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("run %s %s: %w", program, flag, err)
@@ -95,9 +95,10 @@ func query(ctx context.Context, path, flag string) (string, error) {
 	return string(out), nil
 }
 
-// environment is all that the program needs. It is linked with the client
-// library of the sound server and must not find one: it is not to play.
-func environment() []string {
+// Environment is all that the program, and others with its library, need. It is
+// linked with the client library of the sound server and must not find one: it is
+// not to play.
+func Environment() []string {
 	env := []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "PULSE_SERVER=unix:/dev/null", "PULSE_COOKIE=/dev/null", "PULSE_RUNTIME_PATH=/dev/null"}
 	for _, key := range []string{"ESPEAK_DATA_PATH", "LD_LIBRARY_PATH"} {
 		if v := os.Getenv(key); v != "" {
@@ -107,8 +108,8 @@ func environment() []string {
 	return env
 }
 
-// versionOf finds "1.51" in "eSpeak NG text-to-speech: 1.51  Data at: /usr/...".
-func versionOf(text string) string {
+// VersionOf finds "1.51" in "eSpeak NG text-to-speech: 1.51  Data at: /usr/...".
+func VersionOf(text string) string {
 	_, rest, _ := strings.Cut(text, ":")
 	if fields := strings.Fields(rest); len(fields) > 0 {
 		return fields[0]
@@ -164,7 +165,7 @@ func (e *Engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Em
 	defer stalled.Stop()
 	// -z leaves the pause after the sentence out: pauses are the player's.
 	cmd := exec.CommandContext(run, e.path, "--stdin", "--stdout", "-z", "-b", "1", "-v", e.voice(s.Language), "-s", strconv.Itoa(e.speed))
-	cmd.Env = environment()
+	cmd.Env = Environment()
 	cmd.Stdin = strings.NewReader(literal(s.Text))
 	complaint := &head{limit: maxComplaint}
 	cmd.Stderr = complaint
