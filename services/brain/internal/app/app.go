@@ -129,11 +129,11 @@ func (a *App) devices() []string {
 func settings(cfg config.Config) turn.Settings {
 	return turn.Settings{
 		System: cfg.System, Rounds: cfg.ToolRounds, Intents: cfg.Intents, Route: cfg.Route(),
-		HistoryMessages: cfg.Model.HistoryMessages, CallLimit: cfg.NativeTools.CallLimit,
-		STTDeadline:   cfg.STT.DeadlineS.Duration() + sttGrace,
-		ListenLimit:   max(cfg.Mic.LimitS, cfg.Mic.LeaseS).Duration() + listenGrace,
-		AnnounceAfter: time.Duration(cfg.TTS.AnnounceAfterMS) * time.Millisecond,
-		LoadingLimit:  cfg.Model.FirstTokenS.Duration(),
+		HistoryMessages: cfg.Model.HistoryMessages,
+		STTDeadline:     cfg.STT.DeadlineS.Duration() + sttGrace,
+		ListenLimit:     max(cfg.Mic.LimitS, cfg.Mic.LeaseS).Duration() + listenGrace,
+		AnnounceAfter:   time.Duration(cfg.TTS.AnnounceAfterMS) * time.Millisecond,
+		LoadingLimit:    cfg.Model.FirstTokenS.Duration(),
 	}
 }
 
@@ -167,8 +167,8 @@ func (a *App) endpoints() []bus.Endpoint {
 		bus.Command(func(ctx context.Context, cmd proto.TurnInterrupt) (proto.TurnsStopped, error) {
 			return a.ledger.Interrupt(ctx, dev, cmd.Turn)
 		}),
-		bus.Command(func(_ context.Context, cmd proto.TurnAnswer) (proto.Done, error) {
-			return proto.Done{}, proto.Errorf(proto.CodeNotFound, cmd.Verb(), "no question %q is open", cmd.Call)
+		bus.Command(func(ctx context.Context, cmd proto.TurnAnswer) (proto.Done, error) {
+			return proto.Done{}, a.ledger.Answer(ctx, cmd)
 		}),
 		bus.Command(func(context.Context, proto.SessionNew) (proto.SessionInfo, error) {
 			return a.sessions.Begin(dev), nil

@@ -60,6 +60,7 @@ type tools struct {
 }
 
 func (t tools) Offer(ctx context.Context) catalog.Offer { return t.catalog.Offer(ctx) }
+func (t tools) Known() (catalog.Offer, bool)            { return t.catalog.Known() }
 func (t tools) Cancel(call string) error                { return t.conn.CancelTool(call) }
 
 func (t tools) Call(ctx context.Context, name string, call proto.ToolCall, arguments []byte) (proto.ToolResult, error) {

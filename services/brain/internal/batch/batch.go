@@ -21,16 +21,20 @@ import (
 type Batch struct{ calls []*Call }
 
 // Call is one tool call. It is pending, then running, then done; one that must
-// not run is done from the start.
+// not run is done from the start. Where the user has to be asked it is asked
+// about before it runs, or, if only toolrunner knows, after it came back.
 type Call struct {
 	model.Call
-	BusID       string // unique, where the model's own id may not be
-	Spec        proto.ToolSpec
-	Unconfirmed bool             // it did not run since nobody can be asked for a yes
-	Start       time.Time        // when it began to run
-	Result      proto.ToolResult // once it is done
-	cancel      func()
-	done        bool
+	BusID     string // unique, where the model's own id may not be
+	Spec      proto.ToolSpec
+	Confirmed bool             // the user said yes
+	Denied    bool             // the user did not
+	Start     time.Time        // when it began to run
+	Result    proto.ToolResult // once it is done
+	cancel    func()
+	done      bool
+	guarded   bool // it needs a yes
+	asked     bool // and the user is being asked for it
 }
 
 // New takes calls, in their order, of tools that are offered.
@@ -41,6 +45,7 @@ func New(offer catalog.Offer, calls []model.Call) *Batch {
 		if kind, text := c.refuse(offer); kind != "" {
 			c.End(proto.ToolResult{Call: c.BusID, Kind: kind, Result: text})
 		}
+		c.guarded = c.Spec.Confirm == proto.ConfirmVoice
 		b.calls = append(b.calls, c)
 	}
 	return b
@@ -61,9 +66,6 @@ func (c *Call) refuse(offer catalog.Offer) (kind, text string) {
 		return proto.KindUnknownTool, c.Refusal(names)
 	case c.Problem != "":
 		return proto.KindInvalidArguments, c.Refusal(names)
-	case c.Spec.Confirm == proto.ConfirmVoice:
-		c.Unconfirmed = true
-		return proto.KindNotAllowed, "error: " + c.Name + " needs a confirmation by voice, which cannot be asked for yet"
 	}
 	return "", ""
 }
@@ -76,12 +78,13 @@ func (b *Batch) Running() []*Call {
 	return slices.DeleteFunc(slices.Clone(b.calls), func(c *Call) bool { return !c.running() })
 }
 
-// Next is the call to begin now, nil when there is none: calls begin in their
-// order, and one whose tool runs already waits, with those behind it, unless
-// that tool may run several times at once.
+// Next is the call to begin now, or to ask the user about ([Call.Guarded]); nil
+// when there is none: calls begin in their order, and one whose tool runs already
+// waits, with those behind it, unless that tool may run several times at once.
+// While the user is asked about one, those behind it wait too.
 func (b *Batch) Next() *Call {
 	i := slices.IndexFunc(b.calls, func(c *Call) bool { return !c.done && !c.running() })
-	if i < 0 {
+	if i < 0 || b.calls[i].asked {
 		return nil
 	}
 	next := b.calls[i]
@@ -98,6 +101,31 @@ func (b *Batch) Over() bool {
 
 // Begin says that the call runs from now on, and how the wait for it is ended.
 func (c *Call) Begin(now time.Time, cancel func()) { c.Start, c.cancel = now, cancel }
+
+// Guarded says that the user has to be asked before the call begins.
+func (c *Call) Guarded() bool { return c.guarded && !c.Confirmed }
+
+// Ask says that the user is being asked.
+func (c *Call) Ask() { c.asked = true }
+
+// Back says that toolrunner sent the call back, since it wants a yes of the user
+// for it. It reports false when the user said it already.
+func (c *Call) Back() bool {
+	if c.Confirmed {
+		return false
+	}
+	c.guarded, c.cancel = true, nil
+	return true
+}
+
+// Allow says that the user said yes: the call may begin.
+func (c *Call) Allow() { c.asked, c.Confirmed = false, true }
+
+// Deny ends a call to which the user did not say yes; why is for the model.
+func (c *Call) Deny(why string) {
+	c.Denied = true
+	c.End(proto.ToolResult{Call: c.BusID, Kind: proto.KindNotAllowed, Result: "error: " + c.Name + " was not done: " + why})
+}
 
 // Cancel ends the wait for the result of a call that runs.
 func (c *Call) Cancel() { c.cancel() }

@@ -65,24 +65,72 @@ func TestRefused(t *testing.T) {
 		{Name: "fly"}, {Name: "one", Problem: stream.ProblemArguments, Raw: `{"x":`}, {Name: "guarded"}, {Name: "one"},
 	})
 	for i, want := range []struct {
-		kind, text  string
-		unconfirmed bool
+		kind, text string
 	}{
-		{proto.KindUnknownTool, "error: no tool named fly, use one of: one, many, guarded", false},
-		{proto.KindInvalidArguments, `error: arguments are not valid JSON: {"x":`, false},
-		{proto.KindNotAllowed, "error: guarded needs a confirmation by voice, which cannot be asked for yet", true},
+		{proto.KindUnknownTool, "error: no tool named fly, use one of: one, many, guarded"},
+		{proto.KindInvalidArguments, `error: arguments are not valid JSON: {"x":`},
+		{},
 		{},
 	} {
 		c := b.Calls()[i]
-		if c.Done() != (want.kind != "") || c.Result.Kind != want.kind || c.Result.Result != want.text || c.Unconfirmed != want.unconfirmed {
+		if c.Done() != (want.kind != "") || c.Result.Kind != want.kind || c.Result.Result != want.text {
 			t.Errorf("call %d: done %v, %+v", i, c.Done(), c.Result)
 		}
 		if c.Done() && c.Result.Call != c.BusID || c.Done() && c.Finished().Call != c.BusID {
 			t.Errorf("call %d: result of another call", i)
 		}
 	}
-	if got := begin(b); got != "one" {
-		t.Errorf("begin %s", got)
+	if c := b.Next(); c.Name != "guarded" || !c.Guarded() {
+		t.Errorf("next %+v", c)
+	}
+}
+
+// A call that needs a yes holds those behind it, not those before it.
+func TestGuarded(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		b := of("many", "guarded", "many")
+		b.Next().Begin(time.Now(), func() {})
+		c := b.Next()
+		if c.Name != "guarded" || !c.Guarded() {
+			t.Fatalf("next %+v", c)
+		}
+		c.Ask()
+		if b.Next() != nil || len(b.Running()) != 1 {
+			t.Error("those behind it do not wait")
+		}
+		if yes {
+			c.Allow()
+			if b.Next() != c || c.Guarded() {
+				t.Error("it does not begin after a yes")
+			}
+			c.Begin(time.Now(), func() {})
+			if c.Back() {
+				t.Error("asked about twice")
+			}
+		} else {
+			c.Deny("the user said no")
+			if !c.Done() || !c.Denied || c.Result.Kind != proto.KindNotAllowed || c.Result.Result != "error: guarded was not done: the user said no" || c.Result.Call != c.BusID {
+				t.Errorf("denied %+v", c.Result)
+			}
+		}
+		if next := b.Next(); next == nil || next.Name != "many" || next == c {
+			t.Errorf("then %+v", next)
+		}
+	}
+}
+
+// toolrunner may send a call back because of its arguments.
+func TestSentBack(t *testing.T) {
+	b := of("one", "many")
+	c := b.Next()
+	c.Begin(time.Now(), func() {})
+	if !c.Back() || !c.Guarded() || len(b.Running()) != 0 || b.Next() != c {
+		t.Errorf("sent back: %+v", c)
+	}
+	c.Ask()
+	c.Allow()
+	if b.Next() != c || c.Guarded() {
+		t.Errorf("allowed: %+v", c)
 	}
 }
 

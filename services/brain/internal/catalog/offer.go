@@ -14,9 +14,10 @@ import (
 // Offer is one list of tools. It never changes and may be shared; the zero
 // value offers nothing.
 type Offer struct {
-	Revision int
-	Specs    []proto.ToolSpec // in file-name order
-	intents  *intent.Intents
+	Revision  int
+	Specs     []proto.ToolSpec // in file-name order
+	CallLimit int              // of calls of built-in tools in a turn; 0 where there are none
+	intents   *intent.Intents
 }
 
 // NewOffer compiles a list. The error names sentences that cannot be used; the
@@ -30,7 +31,7 @@ func NewOffer(tools proto.Tools) (Offer, error) {
 		}
 	}
 	intents, err := intent.Compile(sources)
-	return Offer{Revision: tools.Revision, Specs: tools.Tools, intents: intents}, err
+	return Offer{Revision: tools.Revision, Specs: tools.Tools, CallLimit: tools.CallLimit, intents: intents}, err
 }
 
 // Find gives the tool of that name.
@@ -45,7 +46,16 @@ func (o Offer) Find(name string) (proto.ToolSpec, bool) {
 
 // External gives the offer that may be shown to an external chat server.
 func (o Offer) External() Offer {
-	o.Specs = slices.DeleteFunc(slices.Clone(o.Specs), func(s proto.ToolSpec) bool { return !s.External })
+	return o.without(func(s proto.ToolSpec) bool { return !s.External })
+}
+
+// Spent gives the offer of a turn that may call no more built-in tools.
+func (o Offer) Spent() Offer {
+	return o.without(func(s proto.ToolSpec) bool { return s.Native })
+}
+
+func (o Offer) without(held func(proto.ToolSpec) bool) Offer {
+	o.Specs = slices.DeleteFunc(slices.Clone(o.Specs), held)
 	return o
 }
 

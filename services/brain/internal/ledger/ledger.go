@@ -62,12 +62,23 @@ type Ledger struct {
 	ended  []string
 	known  map[string]bool // running and ended
 	buried bool            // left is over
+	stale  bool            // the file names turns that are over
 }
 
 type entry struct {
 	*turn.Turn
-	asked bool
-	trace Orphan // what is left of it when brain dies
+	asked   bool
+	dropped bool   // too many others came
+	trace   Orphan // what is left of it when brain dies
+	// reply is the question that its utterance may answer; nil when there is none,
+	// or when it was answered.
+	reply *reply
+}
+
+// reply says whose question an utterance may answer.
+type reply struct {
+	*entry
+	call string
 }
 
 // New makes a ledger. It fills in the parts of env that tell it of the turns.
@@ -90,12 +101,16 @@ func New(env turn.Env, speech Speech, sessions *session.Store, file string) *Led
 
 // Run works until ctx ends; then every turn is ended and waited for.
 func (l *Ledger) Run(ctx context.Context) {
+	l.env.Ending = func(res turn.Result) { l.ending(ctx, res) }
 	l.env.Ended = func(res turn.Result) { l.post(func(ctx context.Context) { l.over(ctx, res) }) }
 	l.env.Notice = func(dev, text, language string) { l.notice(ctx, dev, text, language) }
 	for {
 		select {
 		case f := <-l.inbox:
 			f(ctx)
+			if l.stale && len(l.inbox) == 0 {
+				l.save()
+			}
 		case <-ctx.Done():
 			close(l.stopped)
 			for _, e := range l.turns {
@@ -180,22 +195,31 @@ func (l *Ledger) heard(ctx context.Context, dev, id string, ev proto.UtteranceSt
 		return
 	}
 	current := l.sessions.Current(dev)
-	if ev.Trigger == proto.TriggerKey || ev.Trigger == proto.TriggerSwitch {
+	q := l.question(dev)
+	if q == nil && !handsFree(ev.Trigger) {
 		l.giveWay(dev, current, "")
 	}
 	l.thin(dev)
-	l.begin(ctx, turn.Spec{
+	// Whether an answer was caught is heard from the turn that asked.
+	e := l.begin(ctx, turn.Spec{
 		ID: id, Session: current, Device: dev, Origin: proto.OriginVoice, Stream: ev.Stream,
-		Trigger: ev.Trigger, Speak: true, Language: l.sessions.Language(current),
+		Trigger: ev.Trigger, Speak: q == nil, Language: l.sessions.Language(current),
 	})
+	if q != nil {
+		e.reply = q
+		q.Listen(q.call, handsFree(ev.Trigger))
+	}
 }
+
+// handsFree says that nobody pressed anything.
+func handsFree(t proto.Trigger) bool { return t != proto.TriggerKey && t != proto.TriggerSwitch }
 
 // thin makes room for one more utterance of a device: of too many at once none
 // but the newest can be meant.
 func (l *Ledger) thin(dev string) {
 	var waiting []*entry
 	for _, e := range l.turns {
-		if e.Device == dev && !e.asked {
+		if e.Device == dev && !e.asked && !e.dropped {
 			waiting = append(waiting, e)
 		}
 	}
@@ -204,6 +228,7 @@ func (l *Ledger) thin(dev string) {
 	}
 	l.log.Debug("too many utterances at once", "device", dev, "waiting", len(waiting))
 	for _, e := range waiting {
+		e.dropped = true
 		e.Interrupt(proto.EndSuperseded)
 	}
 }
@@ -226,6 +251,12 @@ func (l *Ledger) transcript(_ context.Context, id string, ev proto.STTFinal) {
 	text := strings.TrimSpace(speech.Plain(ev.Text))
 	if text == "" {
 		e.Event(ev)
+		return
+	}
+	if q := e.reply; q != nil {
+		e.reply = nil
+		q.Reply(q.call, text)
+		e.Interrupt(proto.EndSilent)
 		return
 	}
 	if len(text) > maxQuestion { // nobody spoke that long
@@ -334,6 +365,47 @@ func (l *Ledger) Interrupt(ctx context.Context, dev, id string) (proto.TurnsStop
 	return stopped, err
 }
 
+// Answer answers the open question about a call. One that is not open is an
+// error with code not_found.
+func (l *Ledger) Answer(ctx context.Context, cmd proto.TurnAnswer) error {
+	found := false
+	err := l.call(ctx, cmd.Verb(), func(context.Context) {
+		for _, e := range l.turns {
+			if q := e.Asking(); q != nil && q.Call == cmd.Call {
+				e.Turn.Answer(q.Call, cmd.Yes)
+				found = true
+			}
+		}
+	})
+	if err == nil && !found {
+		return proto.Errorf(proto.CodeNotFound, cmd.Verb(), "no question %q is open", cmd.Call)
+	}
+	return err
+}
+
+// question is the one that the next utterance of a device answers: the last that
+// was asked aloud there.
+func (l *Ledger) question(dev string) *reply {
+	var last *reply
+	var at time.Time
+	for _, e := range l.turns {
+		if q := e.Asking(); q != nil && q.Spoken && e.Device == dev && q.At.After(at) {
+			last, at = &reply{e, q.Call}, q.At
+		}
+	}
+	return last
+}
+
+// unanswered tells whoever asked that the utterance had no words. A noise that
+// nobody made on purpose is not even an answer.
+func (e *entry) unanswered(end proto.End) {
+	if end == proto.EndSilent && handsFree(e.Trigger) {
+		e.reply.NoReply(e.reply.call)
+		return
+	}
+	e.reply.Reply(e.reply.call, "")
+}
+
 // Lost tells the turns that a daemon is gone or was replaced.
 func (l *Ledger) Lost(service string) {
 	l.each(func(e *entry) { e.Lost(service) })
@@ -352,14 +424,31 @@ func (l *Ledger) each(f func(*entry)) {
 	})
 }
 
+// ending keeps that a turn is told to have ended, so that a brain that is killed
+// at this moment does not leave it to be ended in another way.
+func (l *Ledger) ending(ctx context.Context, res turn.Result) {
+	_ = l.call(ctx, "turn.ended", func(context.Context) { // else the next brain ends it again
+		if e := l.turns[res.ID]; e != nil {
+			e.trace.Ending = res.End
+			if res.Err != nil {
+				e.trace.Code = res.Err.Code
+			}
+			l.save()
+		}
+	})
+}
+
 // over forgets a turn. A turn that began with a sound paused what was being
 // said; without words that goes on.
 func (l *Ledger) over(ctx context.Context, res turn.Result) {
 	e := l.turns[res.ID]
 	delete(l.turns, res.ID)
+	if e != nil && e.reply != nil {
+		e.unanswered(res.End)
+	}
 	l.running.Add(-1)
 	l.remember(res.ID)
-	l.save()
+	l.stale = true
 	if e == nil || res.Asked || l.listening(e.Device) {
 		return
 	}

@@ -29,6 +29,11 @@ type Orphan struct {
 	Mute     bool         `json:"mute,omitempty"` // the answer was to be shown only
 	Heard    []string     `json:"-"`              // the sentences of it that were played
 	At       time.Time    `json:"started"`        // or of its first event, by the wall clock
+	// Ending is how it ended when that was about to be published, or had been
+	// already: one that no kept event tells of is published again as it was. Code
+	// is of its error.
+	Ending proto.End  `json:"ending,omitempty"`
+	Code   proto.Code `json:"code,omitempty"`
 }
 
 // Past finds the turns that were left open: those that the file of an earlier
@@ -117,6 +122,9 @@ func (l *Ledger) Bury(orphans []Orphan) {
 			}
 			l.remember(o.ID)
 			l.bury(o)
+			if o.Ending != "" { // all was said
+				continue
+			}
 			if time.Since(o.At) >= mournLimit {
 				continue
 			}
@@ -141,6 +149,13 @@ func (l *Ledger) bury(o Orphan) {
 		End:   proto.EndFailed,
 		Error: proto.Errorf(proto.CodeCancelled, "answer", "brain was restarted").WithHint("ask again"),
 		Heard: strings.Join(o.Heard, " "),
+	}
+	switch {
+	case o.Ending == "":
+	case o.Code == "":
+		ended.End, ended.Error = o.Ending, nil
+	default:
+		ended.End, ended.Error = o.Ending, proto.Errorf(o.Code, "answer", "it ended while brain was restarted")
 	}
 	var events []proto.Event
 	if !o.Started {

@@ -32,6 +32,7 @@ func (l *Ledger) Left() []Orphan { return slices.Clone(l.left) }
 
 // save keeps the open turns. A brain that cannot keep them works all the same.
 func (l *Ledger) save() {
+	l.stale = false
 	var open []Orphan
 	if !l.buried {
 		open = append(open, l.left...)

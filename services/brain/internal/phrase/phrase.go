@@ -36,7 +36,7 @@ const (
 	ToolGone     Key = "tool_gone"     // toolrunner is not there
 	ToolLate     Key = "tool_late"     // a tool ran out of time
 	ToolFailed   Key = "tool_failed"   // a tool could not do it; {reason}
-	Unconfirmed  Key = "unconfirmed"   // a tool needs a yes that cannot be asked for
+	Unconfirmed  Key = "unconfirmed"   // the user did not say yes to a tool
 	Done         Key = "done"          // a tool did it and printed nothing
 	NoVoice      Key = "no_voice"      // the speech engine is gone: shown only
 	Internal     Key = "internal"      // a defect of ours

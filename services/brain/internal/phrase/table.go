@@ -181,12 +181,12 @@ var table = map[Key]map[string]string{
 		"pt": "Desculpa, não funcionou: {reason}.",
 	},
 	Unconfirmed: {
-		"en": "Sorry, that needs your confirmation, and I can't ask for it yet.",
-		"it": "Scusa, serve la tua conferma e non posso ancora chiederla.",
-		"de": "Entschuldige, das braucht deine Bestätigung, und danach kann ich noch nicht fragen.",
-		"fr": "Désolé, il faut ta confirmation et je ne peux pas encore la demander.",
-		"es": "Lo siento, hace falta tu confirmación y todavía no puedo pedirla.",
-		"pt": "Desculpa, é precisa a tua confirmação e ainda não posso pedi-la.",
+		"en": "All right, I won't do it.",
+		"it": "Va bene, non lo faccio.",
+		"de": "Gut, dann lasse ich es.",
+		"fr": "D'accord, je ne le fais pas.",
+		"es": "De acuerdo, no lo hago.",
+		"pt": "Está bem, não o faço.",
 	},
 	Done: {
 		"en": "Done.", "it": "Fatto.", "de": "Erledigt.", "fr": "C'est fait.", "es": "Hecho.", "pt": "Feito.",

@@ -58,15 +58,21 @@ func New(o Opening) *Prompt {
 		p.add(model.Message{Role: model.RoleAssistant, Content: e.Answer})
 	}
 	p.add(model.Message{Role: model.RoleUser, Content: o.Question})
-	for _, s := range o.Tools {
+	p.Offer(o.Tools)
+	return p
+}
+
+// Offer changes which tools the model may see from the next request on.
+func (p *Prompt) Offer(specs []proto.ToolSpec) {
+	p.tools = nil
+	for _, s := range specs {
 		p.tools = append(p.tools, model.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
 	}
-	return p
 }
 
 // dated says whether the model needs the date: it can search for news.
 func dated(specs []proto.ToolSpec) bool {
-	return slices.ContainsFunc(specs, func(s proto.ToolSpec) bool { return s.Name == "search" || s.Name == "web_search" })
+	return slices.ContainsFunc(specs, func(s proto.ToolSpec) bool { return s.Name == "search" || s.Native && s.Name == "web_search" })
 }
 
 func (p *Prompt) add(m model.Message) { p.messages = append(p.messages, m) }
@@ -96,7 +102,7 @@ func (p *Prompt) Results(results []string) {
 	p.round++
 	calls := p.messages[len(p.messages)-1].Calls
 	for i, text := range results {
-		if i == len(results)-1 && p.round >= p.rounds {
+		if i == len(results)-1 && !p.Offers() {
 			text += lastNote
 		}
 		p.add(model.Message{Role: model.RoleTool, Content: text, CallID: calls[i].ID})
@@ -114,19 +120,37 @@ func (p *Prompt) Bare() bool {
 	return !done
 }
 
-// Shorten drops the older half of the earlier turns, whole exchanges. It
-// reports false when it did so before, or there is none.
+// Shorten drops the oldest of the earlier turns, whole exchanges, until at most
+// half of what they said is left. It reports false when it did so before, or
+// there is none.
 func (p *Prompt) Shorten() bool {
 	if p.shortened || p.past == 0 {
 		return false
 	}
 	p.shortened = true
-	drop := (p.past/2 + 1) / 2 * 2
 	first := 0
 	if p.messages[0].Role == model.RoleSystem {
 		first = 1
 	}
+	left, limit := 0, weight(p.messages[first:first+p.past])/2
+	drop := p.past
+	for drop > 0 {
+		left += weight(p.messages[first+drop-2 : first+drop])
+		if left > limit {
+			break
+		}
+		drop -= 2
+	}
 	p.messages = slices.Delete(p.messages, first, first+drop)
 	p.past -= drop
 	return true
+}
+
+// weight is what messages say, in bytes.
+func weight(messages []model.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += len(m.Content)
+	}
+	return n
 }

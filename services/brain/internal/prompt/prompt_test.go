@@ -57,6 +57,53 @@ func TestOpening(t *testing.T) {
 	want(t, New(o), "system:Today is Monday 2026-11-30. | user:q | tool now | tool search")
 	o.Rounds = 0
 	want(t, New(o), "user:q")
+	for native, date := range map[bool]string{true: "\nToday is Monday 2026-11-30.", false: ""} {
+		o = opening()
+		o.Tools = []proto.ToolSpec{{Name: "web_search", Native: native}}
+		want(t, New(o), "system:Be brief."+date+" | user:q | tool web_search")
+	}
+}
+
+// What the model saw stays as it was, so that the server need not read it again:
+// the next turn begins with all of it but the rounds of tool calls, and the same
+// tools, and each round with all of the one before.
+func TestWhatWasReadStays(t *testing.T) {
+	o := opening("now", "search")
+	said := func(p *Prompt) string {
+		req := p.Request()
+		req.Tools = nil
+		return show(req)
+	}
+	for turn := range 10 {
+		o.Question = fmt.Sprint("q", turn)
+		p := New(o)
+		first := said(p)
+		tools := fmt.Sprint(p.Request().Tools)
+		p.Called(model.Reply{Calls: []model.Call{{ID: "a"}}})
+		p.Results([]string{"r"})
+		if second := said(p); !strings.HasPrefix(second, first) || fmt.Sprint(p.Request().Tools) != tools {
+			t.Errorf("a round changes what was read:\n%s\n%s", first, second)
+		}
+		o.Past = append(o.Past, session.Exchange{Question: o.Question, Answer: fmt.Sprint("a", turn)})
+		o.Question = "next"
+		if next := New(o); !strings.HasPrefix(said(next), first) || fmt.Sprint(next.Request().Tools) != tools {
+			t.Errorf("turn %d changes what was read:\n%s\n%s", turn+1, first, said(next))
+		}
+	}
+}
+
+// A turn that has spent its built-in calls is told so where nothing is left.
+func TestToolsThatAreSpent(t *testing.T) {
+	p := New(opening("now", "read_file"))
+	p.Called(model.Reply{Calls: []model.Call{{ID: "a"}}})
+	p.Offer([]proto.ToolSpec{{Name: "now"}})
+	p.Results([]string{"r"})
+	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r for a | tool now")
+	p = New(opening("read_file"))
+	p.Called(model.Reply{Calls: []model.Call{{ID: "a"}}})
+	p.Offer(nil)
+	p.Results([]string{"r"})
+	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r+note for a")
 }
 
 func TestRounds(t *testing.T) {
@@ -97,6 +144,25 @@ func TestShorten(t *testing.T) {
 		}
 		if left != "" && m[1].Content != left {
 			t.Errorf("%d exchanges leave %s", past, show(p.Request()))
+		}
+	}
+}
+
+// One long exchange is what fills a context: it goes with all before it.
+func TestShortenByLength(t *testing.T) {
+	for long, left := range map[int]string{0: "q1", 1: "q2", 3: "q"} {
+		o := opening()
+		for i := range 4 {
+			e := session.Exchange{Question: fmt.Sprint("q", i), Answer: "a"}
+			if i == long {
+				e.Answer = strings.Repeat("a", 1000)
+			}
+			o.Past = append(o.Past, e)
+		}
+		p := New(o)
+		p.Shorten()
+		if m := p.Request().Messages; m[1].Content != left {
+			t.Errorf("long %d leaves %.200s", long, show(p.Request()))
 		}
 	}
 }

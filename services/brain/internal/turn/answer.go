@@ -10,7 +10,6 @@ import (
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
-	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
 	"example.org/desktop-assistant/services/brain/internal/prompt"
@@ -26,29 +25,46 @@ const momentAfter = 4 * time.Second
 const maxAnswer = 64 << 10
 
 // answer begins the answer: local intents or the model.
-func (r *run) answer(ctx context.Context, offer catalog.Offer) {
+func (r *run) answer(ctx context.Context) {
 	if !r.answering() {
 		return
 	}
-	r.offer, r.shown = offer, offer
+	r.shown = r.offer
 	if r.env.Settings.Route == config.RouteExternal {
-		r.shown = offer.External()
+		r.shown = r.offer.External()
 	}
 	r.splitter = speech.NewSplitter(r.language)
 	if r.env.Settings.Intents == config.IntentsFirst && r.matchIntent(ctx) {
 		return
 	}
 	r.prompt = prompt.New(prompt.Opening{
-		System: r.env.Settings.System, Question: r.question, Tools: r.shown.Specs,
+		System: r.env.Settings.System, Question: r.text, Tools: r.shown.Specs,
 		Past:   r.env.Book.History(r.Session, r.env.Settings.HistoryMessages),
 		Rounds: r.env.Settings.Rounds, Today: time.Now(),
 	})
-	r.moment = r.after(momentAfter, func(ctx context.Context, r *run) {
-		if r.answering() && r.clock.token.IsZero() && r.batch == nil && r.loading == nil && r.Speak {
+	r.chat(ctx)
+}
+
+// waitForWord says once in a turn that the answer takes its time, when nothing
+// comes from the chat server for a while.
+func (r *run) waitForWord() {
+	if r.moment != nil || r.waited || !r.Speak {
+		return
+	}
+	var own *time.Timer
+	own = r.after(momentAfter, func(ctx context.Context, r *run) {
+		if r.moment == own && r.answering() && r.loading == nil {
+			r.waited = true
 			r.phrase(ctx, phrase.OneMoment, true)
 		}
 	})
-	r.chat(ctx)
+	r.moment = own
+}
+
+// heardOf ends that wait.
+func (r *run) heardOf() {
+	stop(r.moment)
+	r.moment = nil
 }
 
 // chat sends one request. Its pieces and its reply are posted under the number
@@ -56,6 +72,7 @@ func (r *run) answer(ctx context.Context, offer catalog.Offer) {
 func (r *run) chat(ctx context.Context) {
 	r.attempt++
 	r.written, r.before = false, r.voice.Len()
+	r.waitForWord()
 	n := r.attempt
 	req := r.prompt.Request()
 	ctx, r.stopChat = context.WithCancel(ctx)
@@ -72,8 +89,10 @@ func (r *run) wrote(ctx context.Context, n int, text string) {
 	if n != r.attempt || !r.answering() {
 		return
 	}
-	r.written = true
-	stop(r.moment)
+	if strings.TrimSpace(text) != "" {
+		r.written = true
+	}
+	r.heardOf()
 	note(&r.clock.token)
 	text = speech.Plain(text)
 	if room := maxAnswer - r.length; len(text) > room {
@@ -114,9 +133,11 @@ func (r *run) replied(ctx context.Context, n int, reply model.Reply, err error) 
 	}
 	switch {
 	case len(reply.Calls) > 0 && r.prompt.Offers():
+		r.heardOf()
 		r.prompt.Called(reply)
 		r.startBatch(ctx, r.shown, reply.Calls)
 	case !r.voice.Answered(r.before):
+		r.written = false // nothing of it can be said
 		r.chatFailed(ctx, &model.Error{Kind: model.KindEmpty, Text: "the answer has no words", Retry: model.RetryAgain})
 	default:
 		r.complete(ctx)
@@ -162,9 +183,10 @@ func (r *run) later(ctx context.Context, e *model.Error) {
 				r.fail(ctx, phrase.Failure(e, r.written), asError(e))
 			}
 		})
-		if r.Speak {
+		if r.Speak && !(words == phrase.OneMoment && r.waited) {
 			r.phrase(ctx, words, true)
 		}
+		r.waited = true
 	}
 	n := r.attempt
 	r.after(e.After, func(ctx context.Context, r *run) {

@@ -33,6 +33,10 @@ func (r *run) startBatch(ctx context.Context, offer catalog.Offer, calls []model
 // pump begins what may begin, and ends the batch when all is done.
 func (r *run) pump(ctx context.Context) {
 	for c := r.batch.Next(); c != nil; c = r.batch.Next() {
+		if c.Guarded() {
+			r.confirm(ctx, c)
+			continue
+		}
 		r.startCall(ctx, c)
 	}
 	if r.batch.Over() {
@@ -50,7 +54,7 @@ func (r *run) startCall(ctx context.Context, c *batch.Call) {
 	}
 	about := proto.ToolCall{
 		Call: c.BusID, Turn: r.ID, Session: r.Session, Device: r.Device, Route: route,
-		Limit: r.env.Settings.CallLimit, Asker: r.env.Asker,
+		Limit: r.offer.CallLimit, Asker: r.env.Asker, Confirmed: c.Confirmed,
 	}
 	r.startAnnouncing(ctx)
 	r.spawn(func() {
@@ -65,6 +69,7 @@ func (r *run) called(ctx context.Context, c *batch.Call, res proto.ToolResult, e
 	switch {
 	case c.Done():
 		return
+	case err == nil && res.Kind == proto.KindUnconfirmed && c.Back():
 	case err == nil:
 		r.endCall(c, res)
 	default:
@@ -110,6 +115,13 @@ func (r *run) batchDone(ctx context.Context) {
 	var results []string
 	for _, c := range calls {
 		results = append(results, c.Result.Result)
+		if c.Spec.Native && !c.Start.IsZero() && !c.Denied {
+			r.natives++
+		}
+	}
+	if limit := r.offer.CallLimit; limit > 0 && r.natives >= limit {
+		r.shown = r.shown.Spent()
+		r.prompt.Offer(r.shown.Specs)
 	}
 	r.prompt.Results(results)
 	r.chat(ctx)

@@ -26,8 +26,9 @@ type Env struct {
 	Languages []string // configured, the default first; never empty
 	Settings  Settings
 
-	// Ended is told of each turn when it is over. It does not wait for the turn.
-	Ended func(Result)
+	// Ending is told how a turn ends before that is published, and Ended after it.
+	// They do not wait for the turn, but the turn for them.
+	Ending, Ended func(Result)
 	// Notice says something apart from any turn, once it can be said: for words
 	// that cannot be spoken under the turn's own id any more. It does not block.
 	Notice func(dev, text, language string)
@@ -42,7 +43,6 @@ type Settings struct {
 	Intents         string // fallback, first or off
 	Route           string // local or external
 	HistoryMessages int
-	CallLimit       int // of built-in tools
 	STTDeadline     time.Duration
 	ListenLimit     time.Duration // from the start of an utterance to its end
 	AnnounceAfter   time.Duration
@@ -63,6 +63,8 @@ type Model interface {
 // Tools lists, runs and cancels tools. Call waits for the result; its error is
 // a *[proto.Error], unavailable when nobody runs the tool.
 type Tools interface {
+	// Known gives the last list without asking.
+	Known() (offer catalog.Offer, known bool)
 	Offer(ctx context.Context) catalog.Offer
 	Call(ctx context.Context, name string, call proto.ToolCall, arguments []byte) (proto.ToolResult, error)
 	Cancel(call string) error

@@ -366,13 +366,21 @@ func TestAnySequenceHasOneStartAndOneEnd(t *testing.T) {
 	}
 }
 
+// asking is the call that a turn asks about.
+func asking(turn *Turn) string {
+	if q := turn.Asking(); q != nil {
+		return q.Call
+	}
+	return "none"
+}
+
 // chaos runs one turn in a random world with random events.
 func chaos(w *world, rng *rand.Rand) {
 	dice := func(n int) bool { return rng.IntN(n) == 0 }
 	w.spec.Speak = !dice(4)
 	w.env.Settings.Rounds = rng.IntN(4)
 	w.env.Settings.Intents = []string{"fallback", "first", "off"}[rng.IntN(3)]
-	w.tools.specs = []proto.ToolSpec{now, search, weather}
+	w.tools.specs, w.tools.known, w.tools.limit = []proto.ToolSpec{now, search, weather, lamp}, dice(2), rng.IntN(3)
 	w.tools.took = map[string]time.Duration{"search": time.Duration(rng.IntN(3000)) * time.Millisecond, "weather": time.Hour}
 	w.mouth.silent = dice(8)
 	if dice(3) {
@@ -386,9 +394,9 @@ func chaos(w *world, rng *rand.Rand) {
 	kinds := model.Kinds()
 	for range rng.IntN(6) {
 		w.model.scripts = append(w.model.scripts, []script{
-			says("One. ", "Two. ", "Three and more."), says(""), hangs("Hm. Well. "), calls("Look. ", "search", "now", "nope"), calls("", "weather"),
+			says("One. ", "Two. ", "Three and more."), says(""), hangs("Hm. Well. "), calls("Look. ", "search", "now", "nope"), calls("", "weather"), calls("", "lamp", "search", "lamp"),
 			fails(kinds[rng.IntN(len(kinds))], []model.Retry{"", "again", "later", "shorter", "bare"}[rng.IntN(5)]),
-		}[rng.IntN(6)])
+		}[rng.IntN(7)])
 	}
 	var turn *Turn
 	if dice(2) {
@@ -415,7 +423,11 @@ func chaos(w *world, rng *rand.Rand) {
 			func() { turn.BusLost() },
 			func() { turn.BargeIn() },
 			func() { turn.Interrupt([]proto.End{proto.EndCancelled, proto.EndSuperseded}[rng.IntN(2)]) },
-		}[min(rng.IntN(14), 11)]()
+			func() { turn.Listen(asking(turn), dice(2)) },
+			func() { turn.NoReply(asking(turn)) },
+			func() { turn.Reply(asking(turn), []string{"yes", "no", "", "what"}[rng.IntN(4)]) },
+			func() { turn.Answer(asking(turn), dice(2)) },
+		}[rng.IntN(16)]()
 	}
 	if dice(6) {
 		w.cancel()

@@ -33,6 +33,7 @@ type world struct {
 	turn    *Turn
 	book    *session.Store
 	notices []string
+	endings []Result // told before turn.ended is published
 	ends    []Result
 	env     Env
 	spec    Spec
@@ -70,10 +71,11 @@ func newWorld(t *testing.T) *world {
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Bus: w, Model: w.model, Tools: w.tools, Mouth: w.mouth, Book: w.book, Asker: "brain/test", Languages: []string{"en", "it"},
 		Settings: Settings{
-			System: "Be brief.", Rounds: 3, Intents: "fallback", Route: "local", HistoryMessages: 20, CallLimit: 3,
+			System: "Be brief.", Rounds: 3, Intents: "fallback", Route: "local", HistoryMessages: 20,
 			STTDeadline: 30 * time.Second, ListenLimit: 130 * time.Second,
 			AnnounceAfter: 300 * time.Millisecond, LoadingLimit: 120 * time.Second,
 		},
+		Ending: func(res Result) { w.mu.Lock(); w.endings = append(w.endings, res); w.mu.Unlock() },
 		Ended:  func(res Result) { w.mu.Lock(); w.ends = append(w.ends, res); w.mu.Unlock() },
 		Notice: func(_, text, _ string) { w.mu.Lock(); w.notices = append(w.notices, text); w.mu.Unlock() },
 		Phrase: func(phrases []string) string { return phrases[0] },
@@ -87,6 +89,9 @@ func (w *world) Publish(ev proto.Event, m bus.Meta) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if e, ok := ev.(proto.TurnEnded); ok && (len(w.endings) != 1 || w.endings[0].End != e.End) {
+		w.t.Errorf("turn.ended is published before it is told: %+v", w.endings)
+	}
 	w.events = append(w.events, ev)
 	return nil
 }
@@ -146,6 +151,8 @@ func (w *world) story() string {
 			s = append(s, fmt.Sprintf("say%d(%s)", ev.Index, ev.Text))
 		case proto.TurnAnnounced:
 			s = append(s, fmt.Sprintf("announce%d(%s)", ev.Index, ev.Text))
+		case proto.TurnQuestion:
+			s = append(s, fmt.Sprintf("question%d(%s)", ev.Index, ev.Text))
 		case proto.ToolCalled:
 			s = append(s, "called("+ev.Name+")")
 		case proto.ToolFinished:
@@ -303,10 +310,19 @@ type fakeTools struct {
 	calls     []proto.ToolCall
 	cancelled []string
 	gone      bool
+	known     bool // the list is known when the turn starts
+	limit     int  // of calls of built-in tools
+}
+
+func (f *fakeTools) Known() (catalog.Offer, bool) {
+	if !f.known {
+		return catalog.Offer{}, false
+	}
+	return f.Offer(context.Background()), true
 }
 
 func (f *fakeTools) Offer(context.Context) catalog.Offer {
-	o, err := catalog.NewOffer(proto.Tools{Tools: f.specs})
+	o, err := catalog.NewOffer(proto.Tools{Tools: f.specs, CallLimit: f.limit})
 	if err != nil {
 		f.w.t.Error(err)
 	}
@@ -328,6 +344,9 @@ func (f *fakeTools) Call(ctx context.Context, name string, call proto.ToolCall, 
 		res = proto.ToolResult{OK: true, Result: name + " " + string(args)}
 	}
 	res.Call = call.Call
+	if res.Kind == proto.KindUnconfirmed && call.Confirmed {
+		res = proto.ToolResult{Call: call.Call, OK: true, Result: name + " confirmed"}
+	}
 	defer func() {
 		cancel()
 		f.mu.Lock()

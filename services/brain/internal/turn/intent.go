@@ -22,7 +22,7 @@ const maxExamples = 3
 // unreachable answers without a chat server: by a local intent, or by saying
 // what can be asked.
 func (r *run) unreachable(ctx context.Context, e *model.Error) {
-	stop(r.moment)
+	r.heardOf()
 	if r.env.Settings.Intents == config.IntentsFallback && r.matchIntent(ctx) {
 		return
 	}
@@ -40,7 +40,7 @@ func (r *run) unreachable(ctx context.Context, e *model.Error) {
 // matchIntent runs the tool that the question asks for in so many words. It
 // reports whether there is one.
 func (r *run) matchIntent(ctx context.Context) bool {
-	in, ok := r.offer.Match(r.question, r.language)
+	in, ok := r.offer.Match(r.text, r.language)
 	if !ok {
 		return false
 	}
@@ -53,7 +53,13 @@ func (r *run) matchIntent(ctx context.Context) bool {
 // intentDone says what the tool of a local intent gave.
 func (r *run) intentDone(ctx context.Context, c *batch.Call) {
 	res := c.Result
-	if !res.OK {
+	switch {
+	case c.Denied: // the user knows why
+		text, lang := phrase.Say(phrase.Unconfirmed, r.language)
+		r.say(ctx, voice.Line{Text: text, Spoken: text, Language: lang, Answer: true})
+		r.complete(ctx)
+		return
+	case !res.OK:
 		r.intentFailed(ctx, res, c)
 		return
 	}
@@ -78,8 +84,6 @@ func (r *run) intentFailed(ctx context.Context, res proto.ToolResult, c *batch.C
 		r.fail(ctx, phrase.ToolGone, err.WithHint("see what runs: desktop-assistant status"))
 	case res.Kind == proto.KindTimeout:
 		r.fail(ctx, phrase.ToolLate, err)
-	case c.Unconfirmed:
-		r.fail(ctx, phrase.Unconfirmed, err)
 	default:
 		r.fail(ctx, phrase.ToolFailed, err, "reason", reason)
 	}

@@ -90,13 +90,18 @@ func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
 	r.asked = true
 	r.clock.asked = time.Now()
 	stop(r.deadline)
-	r.question = text
+	r.text = text
 	if language == "" {
 		language = speech.Language(text, r.language, r.env.Languages)
 	}
 	r.language, r.prior = language, language
 	r.publish(proto.TurnAsked{Text: text, Language: language})
+	offered := r.offered
 	r.spawn(func() {
+		if !offered { // toolrunner may have come meanwhile
+			offer := r.env.Tools.Offer(ctx)
+			r.post(func(_ context.Context, r *run) { r.offer = offer })
+		}
 		for _, t := range after {
 			select {
 			case <-t.Over():
@@ -104,7 +109,6 @@ func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
 				return
 			}
 		}
-		offer := r.env.Tools.Offer(ctx)
-		r.post(func(ctx context.Context, r *run) { r.answer(ctx, offer) })
+		r.post(func(ctx context.Context, r *run) { r.answer(ctx) })
 	})
 }

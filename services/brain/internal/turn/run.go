@@ -31,12 +31,14 @@ type run struct {
 	// The question.
 	deadline *time.Timer // for the transcript
 	asked    bool
-	question string
-	language string // of the question, before it the spec's
+	text     string // of it
+	language string // of it, before it the spec's
 
 	// The answer.
 	offer    catalog.Offer // all tools
-	shown    catalog.Offer // those the model may see
+	offered  bool          // they were known when the turn began
+	shown    catalog.Offer // those the model may see now
+	natives  int           // calls of built-in tools so far
 	prompt   *prompt.Prompt
 	attempt  int         // counts requests, so that a stale reply is known
 	stopChat func()      // ends the request under way
@@ -48,14 +50,16 @@ type run struct {
 	splitter *speech.Splitter
 	prior    string          // language of the last sentence
 	batch    *batch.Batch    // calls of this round, nil when none run
+	question *question       // about one of them
 	local    *catalog.Intent // what they are for, nil when the model asked for them
 	private  bool            // the answer must not reach an external server later
 
 	// What is said.
 	voice      voice.Voice
 	quiet      *time.Timer
-	held       string // text without a sound, shown with the next sentence
-	moment     *time.Timer
+	held       string      // text without a sound, shown with the next sentence
+	moment     *time.Timer // until something is said about the silence
+	waited     bool        // that was said
 	announcing *time.Timer
 	announced  bool
 
@@ -128,6 +132,7 @@ func (r *run) halt() {
 	if r.stopChat != nil {
 		r.stopChat()
 	}
+	r.closeQuestion()
 	r.cancelCalls()
 }
 
@@ -269,5 +274,5 @@ func (r *run) exchange() session.Exchange {
 	case answer == "":
 		answer = noteNone
 	}
-	return session.Exchange{Question: r.question, Answer: answer, Language: r.language}
+	return session.Exchange{Question: r.text, Answer: answer, Language: r.language}
 }

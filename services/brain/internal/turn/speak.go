@@ -50,7 +50,7 @@ func (r *run) say(ctx context.Context, l voice.Line) {
 
 // complete says that no more lines come. The turn ends when the last is heard.
 func (r *run) complete(ctx context.Context) {
-	stop(r.moment)
+	r.heardOf()
 	stop(r.loading)
 	stop(r.deadline)
 	if !r.Speak {
@@ -146,6 +146,7 @@ func (r *run) mouthFailed(ctx context.Context, err *proto.Error) {
 	}
 	if r.voice.Lost() != nil {
 		r.log.Warn("speech failed", "error", r.voice.Lost())
+		r.questionHeard(r.question)
 	}
 	r.settle()
 }
@@ -183,6 +184,10 @@ func (r *run) speechEvent(ctx context.Context, ev proto.Event) {
 	case proto.SpeechStarted:
 		if r.clock.sample.IsZero() {
 			r.clock.sample = r.voice.Sample(ev)
+		}
+	case proto.SpeechFinished:
+		if q := r.question; q != nil && q.index == ev.Index {
+			r.questionHeard(q)
 		}
 	case proto.SpeechStopped:
 		if r.leaving != nil {

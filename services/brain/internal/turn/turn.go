@@ -12,6 +12,7 @@ package turn
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"example.org/desktop-assistant/proto"
@@ -35,6 +36,7 @@ type Spec struct {
 type Result struct {
 	ID    string
 	End   proto.End
+	Err   *proto.Error
 	Asked bool // the question was known
 }
 
@@ -43,9 +45,11 @@ type Result struct {
 // do nothing.
 type Turn struct {
 	Spec
-	inbox chan step
-	over  chan struct{}
-	done  chan struct{}
+	inbox  chan step
+	deaf   chan struct{} // closed: no step is taken any more
+	over   chan struct{}
+	done   chan struct{}
+	asking atomic.Pointer[Question]
 }
 
 // A step changes the state of a turn. It runs on the turn's goroutine and does
@@ -59,7 +63,7 @@ const inboxSize = 256
 // Start begins a turn: it is published at once, and lives until it has ended by
 // itself or by one of the methods, or ctx ends.
 func Start(ctx context.Context, spec Spec, env Env) *Turn {
-	t := &Turn{Spec: spec, inbox: make(chan step, inboxSize), over: make(chan struct{}), done: make(chan struct{})}
+	t := &Turn{Spec: spec, inbox: make(chan step, inboxSize), deaf: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{})}
 	go t.main(ctx, env)
 	return t
 }
@@ -109,7 +113,7 @@ func (t *Turn) BusLost() {
 func (t *Turn) post(s step) {
 	select {
 	case t.inbox <- s:
-	case <-t.over:
+	case <-t.deaf:
 	}
 }
 
@@ -118,15 +122,20 @@ func (t *Turn) main(ctx context.Context, env Env) {
 	defer close(t.done)
 	ctx, cancel := context.WithCancel(ctx)
 	r := newRun(t, env)
+	r.offer, r.offered = env.Tools.Known() // fixed from here on
 	r.publish(proto.TurnStarted{Origin: t.Origin, Stream: t.Stream, Route: env.Settings.Route})
 	res := r.live(ctx)
+	close(t.deaf)
+	t.asking.Store(nil)
 	if r.asked {
 		env.Book.Record(t.Session, r.exchange())
 	}
+	result := Result{ID: t.ID, End: res.end, Err: res.err, Asked: r.asked}
+	env.Ending(result)
 	r.publish(proto.TurnEnded{End: res.end, Error: res.err, Heard: r.voice.Heard(), Marks: r.marks(time.Now())})
 	close(t.over)
 	cancel()
 	r.stopTimers()
-	env.Ended(Result{ID: t.ID, End: res.end, Asked: r.asked})
+	env.Ended(result)
 	r.work.Wait()
 }

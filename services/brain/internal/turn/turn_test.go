@@ -117,7 +117,7 @@ func TestToolIsAnnounced(t *testing.T) {
 			second[n-1].Content != `search {"q":"x"}` || second[n-1].CallID != "id0" {
 			t.Errorf("messages %+v", second)
 		}
-		if c := w.tools.calls[0]; c.Turn != "t1" || c.Asker != "brain/test" || c.Route != "local" || c.Limit != 3 || c.Call == "id0" {
+		if c := w.tools.calls[0]; c.Turn != "t1" || c.Asker != "brain/test" || c.Route != "local" || c.Limit != 0 || c.Call == "id0" {
 			t.Errorf("call %+v", c)
 		}
 	})
@@ -188,14 +188,11 @@ func TestLastRoundOffersNothing(t *testing.T) {
 func TestCallsThatNeverRun(t *testing.T) {
 	in(t, func(w *world) {
 		w.spec.Speak = false
-		guarded := weather
-		guarded.Confirm = "voice"
-		w.tools.specs = []proto.ToolSpec{now, guarded}
-		w.model.scripts = []script{calls("", "fly", `now {"x":`, "weather"), says("I can't.")}
+		w.tools.specs = []proto.ToolSpec{now, weather}
+		w.model.scripts = []script{calls("", "fly", `now {"x":`), says("I can't.")}
 		w.ask("fly to the moon")
 		w.want("called(fly) finished(fly error: no tool named fly, use one of: now, weather) " +
 			`called(now) finished(now error: arguments are not valid JSON: {"x":) ` +
-			"called(weather) finished(weather error: weather needs a confirmation by voice, which cannot be asked for yet) " +
 			"say0(I can't.) silent")
 		if len(w.tools.order) > 0 {
 			t.Errorf("ran %v", w.tools.order)
@@ -291,7 +288,8 @@ func TestModelFailures(t *testing.T) {
 	}{
 		"empty twice":    {[]script{fails(model.KindEmpty, model.RetryAgain), fails(model.KindEmpty, model.RetryAgain)}, empty, 2},
 		"empty once":     {[]script{fails(model.KindEmpty, model.RetryAgain), says("Here.")}, "say0(Here.) spoken", 2},
-		"no words":       {[]script{says("😀")}, empty, 1},
+		"no words":       {[]script{says("😀"), says("👍")}, empty, 2},
+		"white space":    {[]script{says(" \n", "\n"), says("Here.")}, "say0(Here.) spoken", 2},
 		"refused":        {[]script{fails(model.KindRefused, model.RetryNever)}, "say0(The chat server answered with an error.) failed", 1},
 		"key":            {[]script{fails(model.KindUnauthorized, model.RetryNever)}, "say0(The chat server does not accept the key.) failed", 1},
 		"stalled":        {[]script{fails(model.KindStalled, model.RetryNever)}, "say0(The chat server stopped answering.) failed", 1},
@@ -362,6 +360,112 @@ func TestOneMoment(t *testing.T) {
 		}}
 		w.ask("hello")
 		w.want("announce0(One moment.) say1(Late.) spoken")
+	})
+}
+
+// slow answers after a while.
+func slow(d time.Duration, next script) script {
+	return func(ctx context.Context, emit func(string)) (model.Reply, error) {
+		time.Sleep(d)
+		return next(ctx, emit)
+	}
+}
+
+// "One moment" is said of every request that is slow, but once a turn, in the
+// language of the question, and not while something else explains the silence.
+func TestOneMomentOnceATurn(t *testing.T) {
+	late := 4*time.Second + 100*time.Millisecond
+	for name, c := range map[string]struct {
+		scripts []script
+		story   string
+	}{
+		"in time":        {[]script{slow(3900*time.Millisecond, says("Ecco."))}, "say0(Ecco.) spoken"},
+		"the answer":     {[]script{slow(late, says("Ecco."))}, "announce0(Un momento.) say1(Ecco.) spoken"},
+		"after a tool":   {[]script{calls("", "weather"), slow(late, says("Ecco."))}, "announce0(Un momento.) say1(Ecco.) spoken"},
+		"twice":          {[]script{slow(late, calls("", "now")), slow(late, says("Ecco."))}, "announce0(Un momento.) say1(Ecco.) spoken"},
+		"the tool":       {[]script{calls("", "weather"), says("Ecco.")}, "say0(Ecco.) spoken"},
+		"asked again":    {[]script{slow(3*time.Second, fails(model.KindEmpty, model.RetryAgain)), slow(3*time.Second, says("Ecco."))}, "announce0(Un momento.) say1(Ecco.) spoken"},
+		"busy, then not": {[]script{fails(model.KindBusy, model.RetryLater), slow(2*late, says("Ecco."))}, "announce0(Un momento.) say1(Ecco.) spoken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				w.tools.specs, w.tools.took = []proto.ToolSpec{now, weather}, map[string]time.Duration{"weather": 10 * time.Second}
+				w.model.scripts = c.scripts
+				w.start().Ask("che tempo fa?", "it")
+				w.end()
+				w.want(c.story)
+			})
+		})
+	}
+}
+
+// The built-in tools have a budget that failures count against, as toolrunner
+// keeps it; when it is spent none of them is offered any more.
+func TestBudgetOfBuiltInTools(t *testing.T) {
+	file := proto.ToolSpec{Name: "read_file", Native: true, Parallel: true, TimeoutMS: 10000}
+	for limit, want := range map[int]string{1: "now read_file, now, now", 2: "now read_file, now read_file, now", 0: "now read_file, now read_file, now read_file"} {
+		in(t, func(w *world) {
+			w.spec.Speak = false
+			w.tools.specs, w.tools.limit = []proto.ToolSpec{now, file}, limit
+			w.tools.results = map[string]proto.ToolResult{"read_file": {Kind: proto.KindNotAllowed, Result: "error: no more"}}
+			w.model.scripts = []script{calls("", "read_file", "now", "fly"), calls("", "read_file"), says("Well.")}
+			w.ask("look")
+			var offers []string
+			for _, req := range w.model.requests() {
+				var names []string
+				for _, tool := range req.Tools {
+					names = append(names, tool.Name)
+				}
+				offers = append(offers, strings.Join(names, " "))
+			}
+			if got := strings.Join(offers, ", "); got != want {
+				t.Errorf("limit %d: offered %s, want %s", limit, got, want)
+			}
+			for _, c := range w.tools.calls {
+				if c.Limit != limit {
+					t.Errorf("call %+v", c)
+				}
+			}
+			if m := w.model.requests()[1].Messages; m[len(m)-3].Content != "error: no more" {
+				t.Errorf("a refusal is no result: %+v", m)
+			}
+		})
+	}
+}
+
+// Which tools there are is fixed when a turn starts, where it is known then.
+func TestToolsAreFixedAtTheStart(t *testing.T) {
+	for known, want := range map[bool]int{true: 1, false: 2} {
+		in(t, func(w *world) {
+			w.tools.specs, w.tools.known = []proto.ToolSpec{now}, known
+			w.model.scripts = []script{says("Yes.")}
+			turn := w.spoken(proto.TriggerKey)
+			synctest.Wait()
+			w.tools.specs = []proto.ToolSpec{now, weather}
+			turn.Event(proto.UtteranceEnded{Reason: proto.UtteranceReleased})
+			turn.Ask("is it", "en")
+			w.end()
+			if n := len(w.model.requests()[0].Tools); n != want {
+				t.Errorf("known %v: %d tools", known, n)
+			}
+		})
+	}
+}
+
+// The first sentence goes by the language of the question, each later one by the
+// sentence before it, and each has its own voice.
+func TestVoiceBySentence(t *testing.T) {
+	in(t, func(w *world) {
+		w.model.scripts = []script{says("OK. ", "In inglese si chiede in questo modo. ", "Where is the nearest station? ", "The train leaves at nine in the morning. ", "Ok.")}
+		w.start().Ask("come si dice in inglese?", "it")
+		w.end()
+		var langs []string
+		for _, s := range w.mouth.said {
+			langs = append(langs, s.Language)
+		}
+		if got := strings.Join(langs, " "); got != "it it en en en" {
+			t.Errorf("languages %s of %s", got, w.story())
+		}
 	})
 }
 

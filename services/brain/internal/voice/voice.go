@@ -35,6 +35,7 @@ type Line struct {
 	Language     string
 	Answer       bool // part of the answer, for the history
 	Announcement bool
+	Question     string // the call that it asks about
 
 	sent  time.Time // first asked for
 	heard string    // what was heard of it
@@ -43,7 +44,10 @@ type Line struct {
 
 // Record is the event that tells of the line.
 func (l Line) Record(index int) proto.Event {
-	if l.Announcement {
+	switch {
+	case l.Question != "":
+		return proto.TurnQuestion{Index: index, Call: l.Question, Text: l.Text, Language: l.Language}
+	case l.Announcement:
 		return proto.TurnAnnounced{Index: index, Text: l.Text, Language: l.Language}
 	}
 	return proto.TurnSentence{Index: index, Text: l.Text, Spoken: l.Spoken, Language: l.Language}
@@ -100,6 +104,9 @@ func (v *Voice) Answered(before int) bool {
 	}
 	return false
 }
+
+// Heeded says that what is added now can still be heard.
+func (v *Voice) Heeded() bool { return !v.mute && v.gone == nil && !v.superseded && !v.stopped }
 
 // Close says that no more lines come.
 func (v *Voice) Close() { v.closed = true }
