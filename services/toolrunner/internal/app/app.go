@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -14,7 +15,9 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup"
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 	"example.org/desktop-assistant/services/toolrunner/internal/watch"
 )
@@ -49,11 +52,17 @@ func New(env daemon.Env) (daemon.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	groups, err := cgroup.Open()
+	if err != nil && !errors.Is(err, cgroup.ErrNone) {
+		env.Log.Warn("calls get no control group", "error", err)
+	}
+	level := sandbox.Detect()
 	return &App{
 		Dir: dir, env: env,
 		Config: run.Config{
 			Log: env.Log, MaxParallel: env.Config.Tools.MaxParallel,
 			Env: env.Config.Env, Secrets: env.Config.Secrets(env.Name),
+			Sandbox: &level, Private: private(env.Config, env.Dir), Cgroups: groups,
 		},
 	}, nil
 }
@@ -196,12 +205,17 @@ type detail struct {
 	Dir     string   `json:"dir"`
 	Tools   []string `json:"tools"`
 	Running int      `json:"running"`
+	Sandbox string   `json:"sandbox"` // how far a tool with a sandbox is confined
+	Cgroups bool     `json:"cgroups"` // each call has a control group
 }
 
 // Detail implements [daemon.Detailer].
 func (a *App) Detail() any {
 	set := a.runner.Tools()
-	d := detail{Dir: a.Dir, Tools: []string{}, Running: a.calls.running()}
+	d := detail{Dir: a.Dir, Tools: []string{}, Running: a.calls.running(), Cgroups: a.Config.Cgroups != nil}
+	if a.Config.Sandbox != nil {
+		d.Sandbox = a.Config.Sandbox.String()
+	}
 	for _, t := range set.Tools {
 		d.Tools = append(d.Tools, t.Name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/services/toolrunner/internal/command"
 	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
@@ -36,7 +37,12 @@ func verb(ctx context.Context, args []string) int {
 		daemon.Explain(os.Stderr, "toolrunner: ", err)
 		return daemon.ExitFault
 	}
-	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: cfg.Secrets("toolrunner")}
+	runtime, err := xdg.Runtime()
+	if err != nil {
+		daemon.Explain(os.Stderr, "toolrunner: ", err)
+		return daemon.ExitFault
+	}
+	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: cfg.Secrets("toolrunner"), Private: private(cfg, runtime)}
 	return command.Run(ctx, s, args, os.Stdout, os.Stderr)
 }
 
@@ -47,4 +53,16 @@ func toolsDir(cfg config.Config) (string, error) {
 		return dir, nil
 	}
 	return cfg.ToolsDir()
+}
+
+// private are the paths that no confined tool may reach: the folder with the
+// socket and the cookie of the bus, and files that hold keys.
+func private(cfg config.Config, runtime string) []string {
+	paths := []string{runtime}
+	for _, file := range []string{cfg.Model.APIKeyFile, cfg.Bus.Creds} {
+		if path, err := xdg.Expand(file); err == nil && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }

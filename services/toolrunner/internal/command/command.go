@@ -11,10 +11,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"slices"
-	"strings"
+	"path/filepath"
 
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup"
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
@@ -26,14 +25,16 @@ const (
 	ExitUsage = 2
 )
 
-const usage = `usage: toolrunner call [--tools DIR] [--check-exit] NAME [ARGUMENTS]
-       toolrunner check [--tools DIR]
+const usage = `usage: toolrunner call [--tools DIR] [--check-exit] [--yes] NAME [ARGUMENTS]
+       toolrunner check [--tools DIR] [--lint] [--json]
 
 call runs one tool as the bus would; ARGUMENTS is a JSON object, {} if left out.
 It prints the result and exits with 0, also when the result is an error;
-with --check-exit an error exits with 1.
-check reads every tool file, names file, line and reason of what is wrong, and
-exits with 1 when a tool cannot be used.
+with --check-exit an error exits with 1. A tool with confirm = "voice" runs with
+--yes only.
+check reads every tool file, names file, line and reason of what is wrong, says
+how far the sandbox of a tool holds on this machine, and exits with 1 when a
+tool cannot be used. --lint adds advice on tools that can be used.
 `
 
 // Settings are what the configuration says.
@@ -41,6 +42,7 @@ type Settings struct {
 	Dir     string            // the tools folder, unless --tools names another
 	Env     map[string]string // [env]
 	Secrets []string          // names of variables that no tool gets
+	Private []string          // paths that no confined tool reaches
 }
 
 // Verb reports whether the arguments of the program are for [Run].
@@ -55,12 +57,16 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 		fmt.Fprint(stderr, usage)
 		return ExitUsage
 	}
+	o := options{dir: s.Dir}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	dir := flags.String("tools", s.Dir, "")
-	checkExit := false
+	flags.StringVar(&o.dir, "tools", s.Dir, "")
 	if args[0] == "call" {
-		flags.BoolVar(&checkExit, "check-exit", false, "")
+		flags.BoolVar(&o.checkExit, "check-exit", false, "")
+		flags.BoolVar(&o.yes, "yes", false, "")
+	} else {
+		flags.BoolVar(&o.lint, "lint", false, "")
+		flags.BoolVar(&o.json, "json", false, "")
 	}
 	err := flags.Parse(args[1:])
 	if errors.Is(err, flag.ErrHelp) {
@@ -73,14 +79,10 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 		fmt.Fprintf(stderr, "toolrunner: %v\n%s", err, usage)
 		return ExitUsage
 	case args[0] == "check" && len(rest) == 0:
-		return check(s, *dir, stdout)
+		return check(s, o, stdout)
 	case args[0] == "call" && (len(rest) == 1 || len(rest) == 2):
-		arguments := "{}"
-		if len(rest) == 2 {
-			arguments = rest[1]
-		}
-		ok := call(ctx, s, *dir, rest[0], arguments, stdout, stderr)
-		if checkExit && !ok {
+		ok := call(ctx, s, o, append(rest, "{}"), stdout, stderr)
+		if o.checkExit && !ok {
 			return ExitError
 		}
 		return ExitOK
@@ -89,43 +91,36 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	return ExitUsage
 }
 
+// options are the flags of both verbs.
+type options struct {
+	dir       string
+	checkExit bool
+	yes       bool
+	lint      bool
+	json      bool
+}
+
+func (s Settings) config(log *slog.Logger) run.Config {
+	return run.Config{Log: log, Env: s.Env, Secrets: s.Secrets, Private: s.Private}
+}
+
 // call prints the result on stdout, and on stderr what is wrong with the
-// tool's own file.
-func call(ctx context.Context, s Settings, dir, name, arguments string, stdout, stderr io.Writer) bool {
-	set := tool.LoadDir(dir)
+// tool's own file. The first two of args are the tool's name and its arguments.
+func call(ctx context.Context, s Settings, o options, args []string, stdout, stderr io.Writer) bool {
+	set := tool.LoadDir(o.dir)
 	for _, p := range set.Problems {
-		if p.File == set.Dir || strings.HasSuffix(p.File, "/"+name+".toml") {
+		if p.File == set.Dir || filepath.Base(p.File) == args[0]+".toml" {
 			fmt.Fprintln(stderr, p)
 		}
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	runner := run.New(run.Config{Log: log, Env: s.Env, Secrets: s.Secrets}, set)
-	result := runner.Call(ctx, name, []byte(arguments), run.Options{})
+	config := s.config(log)
+	groups, err := cgroup.Open()
+	if err != nil && !errors.Is(err, cgroup.ErrNone) {
+		log.Warn("the tool gets no control group", "error", err)
+	}
+	config.Cgroups = groups
+	result := run.New(config, set).Call(ctx, args[0], []byte(args[1]), run.Options{Confirmed: o.yes})
 	fmt.Fprintln(stdout, result.Text)
 	return result.OK
-}
-
-// check prints one line for each usable tool, then one for each problem, both
-// in the order of the file names.
-func check(s Settings, dir string, stdout io.Writer) int {
-	set := tool.LoadDir(dir)
-	problems := set.Problems
-	config := run.Config{Env: s.Env, Environ: os.Environ()}
-	for _, t := range set.Tools {
-		if err := config.Find(t, set.Dir); err != nil {
-			problems = append(problems, tool.Problem{File: t.File, Warning: true,
-				Text: fmt.Sprintf("cannot run %s: %v", t.Command[0], err)})
-		}
-	}
-	slices.SortStableFunc(problems, func(a, b tool.Problem) int { return strings.Compare(a.File, b.File) })
-	for _, t := range set.Tools {
-		fmt.Fprintf(stdout, "ok %s\n", t.Name)
-	}
-	for _, p := range problems {
-		fmt.Fprintln(stdout, p)
-	}
-	if set.Broken() {
-		return ExitError
-	}
-	return ExitOK
 }

@@ -4,10 +4,13 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
 
 func folder(t *testing.T, files map[string]string) string {
@@ -92,8 +95,8 @@ ok lost
 ok plain
 ok warned
 DIR/a-bad.toml:2: command: placeholder {x} has no [params.x]
-DIR/lost.toml: warning: cannot run no-such-program-here: no such program
-DIR/plain.toml: warning: cannot run ./good.toml: it is not executable
+DIR/lost.toml:2: warning: cannot run no-such-program-here: no such program (install it, or put a script of that name into the tools folder)
+DIR/plain.toml:2: warning: cannot run ./good.toml: it is not executable (chmod +x "DIR/good.toml")
 DIR/warned.toml:3: warning: unknown key "tiemout" (did you mean "timeout"?)
 DIR/z-worse.toml:1: description must be a string, not a number
 DIR/z-worse.toml:2: command must be an array of strings, not a string
@@ -101,6 +104,46 @@ DIR/z-worse.toml:3: timeout must be above 0 and at most 86400 seconds
 `, "DIR", dir)
 	if status != ExitError || stdout != want || stderr != "" {
 		t.Errorf("status %d, stderr %q, got\n%s\nwant\n%s", status, stderr, stdout, want)
+	}
+}
+
+// How far a sandbox holds is said, in text and in JSON, as is what it lacks;
+// advice comes when asked for.
+func TestCheckSandbox(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.toml": "description = \"D.\"\ncommand = [\"grep\", \"{x}\"]\nsandbox = { read = [\"/no/such/folder\"] }\n[params.x]\ndescription = \"D.\"\n",
+		"b.toml": "description = \"D.\"\ncommand = [\"true\"]\n\nsandbox = { write = [\"/\"] }\n",
+	})
+	s := Settings{Private: []string{"/run/user/1/desktop-assistant"}}
+	level := sandbox.Detect()
+	status, stdout, _ := execute(t, t.Context(), s, "check", "--tools", dir, "--lint")
+	want := "ok a\nok b\na sandbox confines " + level.String() + "\n"
+	if missing := level.Missing(sandbox.Spec{}); missing != "" {
+		want += dir + "/a.toml:3: warning: the sandbox does not hold here: nothing keeps the tool from " + missing + " (run it on a kernel with Landlock: see whether its boot options switch it off (lsm=))\n"
+	}
+	want += dir + "/a.toml:3: warning: the sandbox names \"/no/such/folder\", which does not exist (make it, if the tool needs it: mkdir -p \"/no/such/folder\")\n" +
+		dir + "/a.toml:2: warning: {x} stands alone: a value such as -rf or --output=FILE is taken for an option (put \"--\" before it if the program knows that, or write it as \"--name={x}\", or refuse such values: [params.x] pattern = \"[^-].*\")\n" +
+		dir + "/b.toml:4: warning: cannot run true: sandbox.write \"/\": it would open the folder of the bus or a key of the assistant (name other folders, or none)\n"
+	if status != ExitOK || stdout != want {
+		t.Errorf("status %d, got\n%s\nwant\n%s", status, stdout, want)
+	}
+	status, stdout, _ = execute(t, t.Context(), s, "check", "--tools", dir, "--json")
+	var got report
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != ExitOK {
+		t.Fatalf("status %d, %v: %s", status, err, stdout)
+	}
+	if got.Dir != dir || got.Sandbox != level.String() || len(got.Tools) != 2 || len(got.Problems) < 2 || got.Problems[0].Line != 3 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A tool that must be confirmed runs when whoever types says so.
+func TestCallConfirmed(t *testing.T) {
+	dir := folder(t, map[string]string{"x.toml": "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\nconfirm = \"voice\"\n"})
+	for flag, want := range map[string]string{"--yes": "ran\n", "--check-exit": "error: x must be confirmed by the user first\n"} {
+		if _, stdout, _ := execute(t, t.Context(), Settings{Dir: dir}, "call", flag, "x"); stdout != want {
+			t.Errorf("%s: %q", flag, stdout)
+		}
 	}
 }
 

@@ -25,17 +25,16 @@ import (
 func (r *Runner) Start(ctx context.Context, cmd *exec.Cmd) (<-chan error, error) {
 	call := rand.Text()
 	cmd.Env = append(cmd.Environ(), marker+"="+call)
-	cmd.SysProcAttr = attributes()
 	started, ended := make(chan error), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := r.family.startLasting(cmd, call)
+		p, err := r.start(cmd, call, true)
 		started <- err
 		if err != nil {
 			return
 		}
-		_, err = r.attend(ctx, cmd, call, 0)
+		_, err = r.attend(ctx, p, 0)
 		ended <- err
 	}()
 	if err := <-started; err != nil {

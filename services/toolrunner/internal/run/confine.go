@@ -46,7 +46,7 @@ func (c Config) confinement(t *tool.Tool, dir string, vars map[string]string) (s
 		for _, written := range list.from {
 			path, err := expand(written, dir, vars)
 			if err == nil && c.private(path) {
-				err = errors.New("it would open the folder of the bus")
+				err = errors.New("it would open the folder of the bus or a key of the assistant")
 			}
 			if err != nil {
 				return spec, fmt.Errorf("sandbox.%s %q: %w", list.key, written, err)
@@ -88,6 +88,9 @@ func expand(path, dir string, vars map[string]string) (string, error) {
 // it is written or with its links followed.
 func (c Config) private(path string) bool {
 	for _, secret := range c.Private {
+		if secret == "" {
+			continue
+		}
 		for _, p := range []string{path, resolved(path)} {
 			for _, s := range []string{filepath.Clean(secret), resolved(secret)} {
 				if below(p, s) || below(s, p) {

@@ -96,7 +96,7 @@ func TestSandboxWithoutKernel(t *testing.T) {
 	b.script("x", `sandbox = { read = ["/"] }`, `echo ran`)
 	b.script("y", `sandbox = { read = ["/usr"] }`, `echo ran`)
 	r := b.runner(Config{Sandbox: &sandbox.Level{}, Private: []string{"/run/user/1/bus"}})
-	if got := r.Call(t.Context(), "x", []byte("{}"), Options{}); got.Kind != proto.KindCannotRun || got.Text != `error: cannot run x.sh: sandbox.read "/": it would open the folder of the bus` {
+	if got := r.Call(t.Context(), "x", []byte("{}"), Options{}); got.Kind != proto.KindCannotRun || got.Text != `error: cannot run x.sh: sandbox.read "/": it would open the folder of the bus or a key of the assistant` {
 		t.Errorf("got %+v", got)
 	}
 	if got := r.Call(t.Context(), "y", []byte("{}"), Options{}); got.Text != "ran" {
@@ -138,15 +138,15 @@ func TestConfinement(t *testing.T) {
 		{"${NONE}", "!the tool has no variable NONE"},
 		{"../x", "!it lies outside the tools folder"},
 		{"lib/../../x", "!it lies outside the tools folder"},
-		{"/", "!it would open the folder of the bus"},
-		{root, "!it would open the folder of the bus"},
-		{root + "/run", "!it would open the folder of the bus"},
-		{root + "/run/bus", "!it would open the folder of the bus"},
-		{root + "/run/bus/bus.cookie", "!it would open the folder of the bus"},
-		{"$DATA/in", "!it would open the folder of the bus"},
-		{"$DATA/in/bus.cookie", "!it would open the folder of the bus"},
-		{"$DATA/up", "!it would open the folder of the bus"},
-		{"$DATA/../run", "!it would open the folder of the bus"},
+		{"/", "!it would open the folder of the bus or a key of the assistant"},
+		{root, "!it would open the folder of the bus or a key of the assistant"},
+		{root + "/run", "!it would open the folder of the bus or a key of the assistant"},
+		{root + "/run/bus", "!it would open the folder of the bus or a key of the assistant"},
+		{root + "/run/bus/bus.cookie", "!it would open the folder of the bus or a key of the assistant"},
+		{"$DATA/in", "!it would open the folder of the bus or a key of the assistant"},
+		{"$DATA/in/bus.cookie", "!it would open the folder of the bus or a key of the assistant"},
+		{"$DATA/up", "!it would open the folder of the bus or a key of the assistant"},
+		{"$DATA/../run", "!it would open the folder of the bus or a key of the assistant"},
 	} {
 		x := &tool.Tool{Sandbox: &tool.Sandbox{Write: []string{tc.path}}}
 		spec, err := c.confinement(x, "/tools", vars)

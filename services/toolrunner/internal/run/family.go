@@ -5,6 +5,7 @@ package run
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ type family struct {
 	mu      sync.Mutex
 	leaders map[int]*exec.Cmd // started by os/exec, reaped by it alone
 	calls   map[string]birth  // running calls by marker
-	doomed  map[int]string    // orphans that were killed and not reaped yet, and their calls
+	doomed  map[int]string    // processes of running calls that were killed
 }
 
 // birth of a call's first process.
@@ -52,32 +53,35 @@ func newFamily() (*family, error) {
 	return f, err
 }
 
-// start starts the first process of a call. The lock keeps it from being taken
-// for an orphan before it is known.
-func (f *family) start(cmd *exec.Cmd, call string) error {
+// start starts the first process of a call, or one that lasts. The lock keeps
+// it from being taken for an orphan before it is known. Of one that lasts no
+// orphan of unknown owner is held to be, or none would be ended while it lives.
+func (f *family) start(p *process, lasting bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := cmd.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		return err
 	}
-	pid := cmd.Process.Pid
-	f.leaders[pid] = cmd
+	pid := p.Process.Pid
+	f.leaders[pid] = p.Cmd
 	status, _ := readStatus(pid) // it is not reaped yet, so there is one
-	f.calls[call] = birth{group: pid, ticks: status.ticks}
+	b := birth{group: pid, ticks: status.ticks}
+	if lasting {
+		b.ticks = math.MaxUint64
+	}
+	f.calls[p.call] = b
 	return nil
 }
 
-// startLasting is start for a process that is no call. No orphan of unknown
-// owner is held to be its own, or none would ever be ended while it lives.
-func (f *family) startLasting(cmd *exec.Cmd, call string) error {
-	err := f.start(cmd, call)
+// doom notes that processes of a call were or will be killed.
+func (f *family) doom(call string, pids []int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if b, ok := f.calls[call]; ok {
-		b.ticks = math.MaxUint64
-		f.calls[call] = b
+	for _, pid := range pids {
+		if f.leaders[pid] == nil {
+			f.doomed[pid] = call
+		}
 	}
-	return err
 }
 
 // forget is called after the first process was reaped.
@@ -115,6 +119,8 @@ func (f *family) finish(call string, patient, giveUp bool) (left int, done bool)
 	left, settled := f.sweep(call, patient)
 	if settled || giveUp {
 		delete(f.calls, call)
+		// Not all were ours to reap, and numbers are used again.
+		maps.DeleteFunc(f.doomed, func(_ int, owner string) bool { return owner == call })
 		return left, true
 	}
 	return left, false

@@ -4,12 +4,17 @@ package run
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
 
@@ -18,22 +23,58 @@ var (
 	errOutside   = errors.New("it lies outside the tools folder")
 )
 
-// Find looks for the program of a tool and for whatever else can be seen
-// without running it. The error says what is missing.
-func (c Config) Find(t *tool.Tool, dir string) error {
+// Examine finds what is wrong with a tool that can be seen on this machine
+// without running it: its program is missing, or its sandbox cannot be as its
+// file says. All are warnings, since what is missing may come.
+func (c Config) Examine(t *tool.Tool, dir string, level sandbox.Level) []tool.Problem {
 	c = c.complete()
+	var problems []tool.Problem
+	warn := func(key, hint, format string, args ...any) {
+		problems = append(problems, tool.Problem{
+			File: t.File, Line: tool.LineOf(t.File, key), Text: fmt.Sprintf(format, args...), Hint: hint, Warning: true,
+		})
+	}
 	vars := c.environment(t)
 	program, err := lookup(t.Command[0], dir, vars["PATH"])
+	if err == nil {
+		if access := unix.Access(program, unix.X_OK); access != nil {
+			err = errors.New(startReason(program, access))
+		}
+	}
 	if err != nil {
-		return err
+		warn("command", hintFor(t.Command[0], program), "cannot run %s: %v", t.Command[0], err)
 	}
-	if err := unix.Access(program, unix.X_OK); err != nil {
-		return errors.New(startReason(program, err))
+	if t.Sandbox == nil {
+		return problems
 	}
-	if t.Sandbox != nil {
-		_, err = c.confinement(t, dir, vars)
+	spec, err := c.confinement(t, dir, vars)
+	if err != nil {
+		warn("sandbox", "name other folders, or none", "cannot run %s: %v", t.Command[0], err)
+		return problems
 	}
-	return err
+	if missing := level.Missing(spec); missing != "" {
+		warn("sandbox", "run it on a kernel with Landlock: see whether its boot options switch it off (lsm=)",
+			"the sandbox does not hold here: nothing keeps the tool from %s", missing)
+	}
+	for _, path := range slices.Concat(spec.Read, spec.Write) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			warn("sandbox", "make it, if the tool needs it: mkdir -p "+strconv.Quote(path), "the sandbox names %q, which does not exist", path)
+		}
+	}
+	return problems
+}
+
+// hintFor says what to do about a program that cannot be run.
+func hintFor(name, program string) string {
+	switch {
+	case program == "" && strings.Contains(name, "/"):
+		return "write an absolute path, or put it into the tools folder"
+	case program == "":
+		return "install it, or put a script of that name into the tools folder"
+	case regular(program):
+		return "chmod +x " + strconv.Quote(program)
+	}
+	return "see what is there: ls -ld " + strconv.Quote(program)
 }
 
 // lookup finds the program of a tool: an absolute path as it is, a relative

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
 
@@ -50,7 +51,6 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 	stdout, stderr := newHead(t.MaxOutput), newLastLine(t.MaxOutput)
 	cmd := &exec.Cmd{
 		Path: program, Args: t.Argv(a), Env: pairs(vars), Stdout: stdout, Stderr: stderr, WaitDelay: pipeLimit,
-		SysProcAttr: attributes(),
 	}
 	report, err := r.confine(cmd, t, dir, vars)
 	if err != nil {
@@ -58,44 +58,106 @@ func (r *Runner) execute(ctx context.Context, t *tool.Tool, a tool.Arguments, di
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err = r.family.start(cmd, call)
+	p, err := r.start(cmd, call, false)
 	report.Close()
 	if err != nil {
 		_ = report.Err() // there is none, and it closes its end
 		return cannotRun(t, startReason(program, err))
 	}
-	end, err := r.attend(ctx, cmd, call, timeout)
+	end, err := r.attend(ctx, p, timeout)
 	if why := report.Err(); why != nil && end == endExit {
 		return cannotRun(t, confinedReason(program, why))
 	}
 	return endedBy(end, t, stdout, stderr, err)
 }
 
-// attributes of every child. The signal at our death goes out when the thread
-// that started the child ends, so that thread is locked until the child is gone.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// process is the first process of a call, and the control group of all.
+type process struct {
+	*exec.Cmd
+	call  string
+	group *cgroup.Group // nil where none is delegated to us
 }
 
-// attend waits for a process that family.start started, then ends and reaps
-// whatever is left of it and its descendants. The error is that of the wait
-// for it, nil when it was given up.
-func (r *Runner) attend(ctx context.Context, cmd *exec.Cmd, call string, timeout time.Duration) (ending, error) {
+// start starts the first process of a call, or one that lasts. The signal at
+// our death goes out when the thread that started the child ends, so the caller
+// keeps its thread locked until the child is gone.
+func (r *Runner) start(cmd *exec.Cmd, call string, lasting bool) (*process, error) {
+	p := &process{Cmd: cmd, call: call}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if r.config.Cgroups != nil {
+		group, err := r.config.Cgroups.New(call)
+		if err != nil { // the process group and the walk remain
+			r.config.Log.Warn("a tool runs without a control group", "error", err)
+		} else {
+			p.group = group
+			group.Attach(cmd.SysProcAttr)
+		}
+	}
+	if err := r.family.start(p, lasting); err != nil {
+		r.remove(p.group)
+		return nil, err
+	}
+	return p, nil
+}
+
+// attend waits for a process that was started, then ends and reaps whatever is
+// left of it and its descendants. The error is that of the wait for it, nil
+// when it was given up.
+func (r *Runner) attend(ctx context.Context, p *process, timeout time.Duration) (ending, error) {
 	exited := make(chan struct{})
-	go awaitExit(cmd.Process.Pid, exited)
+	go awaitExit(p.Process.Pid, exited)
 	end := r.await(ctx, exited, timeout)
 	// Until it is reaped, nobody else can get the leader's number as group.
-	_ = r.kill(-cmd.Process.Pid, unix.SIGKILL)
+	_ = r.kill(-p.Process.Pid, unix.SIGKILL)
+	r.killGroup(p)
 	if !within(exited, killLimit) {
-		r.abandon(cmd, call, exited)
+		r.abandon(p, exited)
 		return end, nil
 	}
-	if left := r.family.clear(call, killLimit); left > 0 {
-		r.config.Log.Warn("processes of a tool could not be ended", "program", cmd.Path, "count", left)
+	return end, r.bury(p)
+}
+
+// killGroup kills the control group of a call and waits until nobody lives in
+// it. The first process may still be on its way out.
+func (r *Runner) killGroup(p *process) {
+	if p.group == nil {
+		return
 	}
-	err := cmd.Wait()
-	r.family.forget(cmd)
-	return end, err
+	start := time.Now()
+	pause := 100 * time.Microsecond
+	for {
+		pids := p.group.Processes()
+		r.family.doom(p.call, pids)
+		if len(pids) == 0 || time.Since(start) > killLimit {
+			return
+		}
+		if err := p.group.Kill(); err != nil {
+			r.config.Log.Warn("end a tool", "error", err)
+			return
+		}
+		time.Sleep(pause) // the kernel tells nobody when a group is gone
+		pause = min(2*pause, 10*time.Millisecond)
+	}
+}
+
+// bury ends and reaps what is left of a call whose first process is dead.
+func (r *Runner) bury(p *process) error {
+	if left := r.family.clear(p.call, killLimit); left > 0 {
+		r.config.Log.Warn("processes of a tool could not be ended", "program", p.Path, "count", left)
+	}
+	err := p.Wait()
+	r.family.forget(p.Cmd)
+	r.remove(p.group)
+	return err
+}
+
+func (r *Runner) remove(group *cgroup.Group) {
+	if group == nil {
+		return
+	}
+	if err := group.Remove(killLimit); err != nil {
+		r.config.Log.Warn("leave a control group behind", "error", err)
+	}
 }
 
 // awaitExit closes exited when the process is dead, without reaping it.
@@ -145,8 +207,8 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 
 // abandon leaves a process that does not die to a goroutine that [Runner.Close]
 // waits for.
-func (r *Runner) abandon(cmd *exec.Cmd, call string, exited <-chan struct{}) {
-	r.config.Log.Warn("a tool's process does not die", "pid", cmd.Process.Pid)
+func (r *Runner) abandon(p *process, exited <-chan struct{}) {
+	r.config.Log.Warn("a tool's process does not die", "pid", p.Process.Pid)
 	done := make(chan struct{})
 	r.mu.Lock()
 	r.late = append(r.late, done)
@@ -154,9 +216,7 @@ func (r *Runner) abandon(cmd *exec.Cmd, call string, exited <-chan struct{}) {
 	go func() {
 		defer close(done)
 		<-exited
-		r.family.clear(call, killLimit)
-		_ = cmd.Wait() // the answer was given long ago
-		r.family.forget(cmd)
+		_ = r.bury(p) // the answer was given long ago
 	}()
 }
 

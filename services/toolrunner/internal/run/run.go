@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup"
 	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
@@ -36,7 +37,8 @@ type Config struct {
 	Environ     []string          // environment to choose from, default [os.Environ]
 	BinDir      string            // appended to the PATH of tools, default the folder of this binary
 	Sandbox     *sandbox.Level    // how far tools are confined, default what the kernel can
-	Private     []string          // paths that no confined tool may reach, the bus's folder
+	Private     []string          // paths that no confined tool may reach: the bus's folder, keys
+	Cgroups     *cgroup.Tree      // where each call gets a control group, nil for none
 }
 
 // Options of one call.

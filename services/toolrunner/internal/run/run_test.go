@@ -59,6 +59,9 @@ func TestResults(t *testing.T) {
 			t.Errorf("%s %s: got %+v, want %q %q", c.name, c.arguments, got, c.kind, c.want)
 		}
 	}
+	if got := r.Call(t.Context(), "asks", []byte("{}"), Options{Confirmed: true}); got.Text != "ran" {
+		t.Errorf("confirmed: %+v", got)
+	}
 	if got := r.Call(t.Context(), "lines", []byte("{}"), Options{External: true}); got.Kind != proto.KindNotAllowed {
 		t.Errorf("local tool on the external route: %+v", got)
 	}

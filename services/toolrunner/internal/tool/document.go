@@ -141,6 +141,16 @@ func (d *document) line(keys []string) int {
 	return 1
 }
 
+// LineOf finds the line of a key in a tool's file, for what is found wrong with
+// the tool later on; 0 when the file cannot be read any more.
+func LineOf(file string, keys ...string) int {
+	data, err := readFile(file)
+	if err != nil {
+		return 0
+	}
+	return parseDocument(file, data).line(keys)
+}
+
 func (d *document) fault(keys []string, format string, args ...any) {
 	d.problems = append(d.problems, Problem{File: d.file, Line: d.line(keys), Text: fmt.Sprintf(format, args...)})
 }

@@ -39,9 +39,9 @@ var (
 // folderHint says what to do about a tools folder that cannot be read.
 func folderHint(dir string, err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
-		return "make it and put tools there: mkdir -p " + dir
+		return "make it and put tools there: mkdir -p " + plain(dir)
 	}
-	return "see who may read it: ls -ld " + dir
+	return "see who may read it: ls -ld " + plain(dir)
 }
 
 // LoadDir reads every NAME.toml of a folder, in the order of the file names.
@@ -64,7 +64,7 @@ func LoadDir(dir string) Set {
 	}
 	if info, err := os.Stat(abs); err == nil && info.Mode().Perm()&0o002 != 0 {
 		set.Problems = append(set.Problems, Problem{File: abs, Text: "everyone may write to the tools folder",
-			Hint: "chmod o-w " + abs, Warning: true})
+			Hint: "chmod o-w " + plain(abs), Warning: true})
 	}
 	for _, entry := range entries {
 		file := entry.Name()

@@ -10,6 +10,8 @@ package tool
 import (
 	"fmt"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"example.org/desktop-assistant/proto"
@@ -89,7 +91,7 @@ type Problem struct {
 	File    string
 	Line    int    // counted from 1; 0 when the file as a whole is meant
 	Text    string // one lower-case line without full stop
-	Hint    string // what to do about it, may be empty
+	Hint    string // what to type about it, without control characters, may be empty
 	Warning bool   // the tool is loaded all the same
 }
 
@@ -103,7 +105,7 @@ func (p Problem) String() string {
 
 // What gives "FILE:LINE: text", without the hint.
 func (p Problem) What() string {
-	s := p.File
+	s := plain(p.File)
 	if p.Line > 0 {
 		s += fmt.Sprintf(":%d", p.Line)
 	}
@@ -111,7 +113,18 @@ func (p Problem) What() string {
 	if p.Warning {
 		s += "warning: "
 	}
-	return s + p.Text
+	return s + plain(p.Text)
+}
+
+// plain escapes what a terminal would obey and what would break a line: a file
+// may have any name, and a key may hold anything.
+func plain(s string) string {
+	quoted := strconv.Quote(s)
+	if quoted == `"`+s+`"` {
+		return s
+	}
+	quoted = strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return strings.ReplaceAll(quoted, `\\`, `\`)
 }
 
 // Set is what a tools folder held at one moment. Its zero value has no tools.
