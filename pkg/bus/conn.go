@@ -51,6 +51,7 @@ const (
 	settleTime     = time.Second            // after a (re)connect, "no responders" may only mean "not yet"
 	outboxDelay    = 300 * time.Millisecond // after a reconnect, for the others' subscriptions to be back
 	outboxLimit    = 1024                   // events kept while the bus is away; the oldest go first
+	outboxBytes    = 4 << 20                // of their bodies, for an event can be large
 	slowHandler    = 50 * time.Millisecond  // a handler above this is named in the log
 )
 
@@ -86,6 +87,7 @@ type Conn struct {
 	seq     uint64 // of events; taken together with the order of publishing
 	subs    map[*nats.Subscription]*Sub
 	outbox  []*nats.Msg
+	kept    int             // bytes in it
 	holding bool            // events go to the outbox: the bus is away or has just come back
 	blamed  map[string]bool // subjects already logged for undecodable messages
 	changed []func(up bool)

@@ -20,6 +20,7 @@ type Meta struct {
 	Session string
 	Turn    string
 	Rev     int
+	ID      string // of the event, "" = one of its own; see [Conn.Events] on one that is published again
 }
 
 // NewID makes an id for a turn, a call or a stream: unique, and a valid token.
@@ -36,8 +37,11 @@ func (c *Conn) Publish(ev proto.Event, m Meta) error {
 	if !proto.ValidToken(m.Device) {
 		return proto.Errorf(proto.CodeInvalid, "publish "+ev.EventType(), "%q is no device name", m.Device)
 	}
+	if m.ID == "" {
+		m.ID = nuid.Next()
+	}
 	env := proto.Envelope{
-		ID: nuid.Next(), TS: proto.Time{Time: time.Now()}, Src: c.opts.Service,
+		ID: m.ID, TS: proto.Time{Time: time.Now()}, Src: c.opts.Service,
 		Dev: m.Device, Session: m.Session, Turn: m.Turn, Rev: m.Rev,
 	}
 	if ev.Live() {
@@ -93,11 +97,12 @@ func encode(env proto.Envelope, ev proto.Event) ([]byte, error) {
 
 // keep puts a message into the outbox; c.mu is held.
 func (c *Conn) keep(msg *nats.Msg) {
-	if len(c.outbox) == outboxLimit {
-		c.outbox = c.outbox[1:]
+	c.outbox, c.kept = append(c.outbox, msg), c.kept+len(msg.Data)
+	for len(c.outbox) > outboxLimit || c.kept > outboxBytes {
+		c.kept -= len(c.outbox[0].Data)
+		c.outbox[0], c.outbox = nil, c.outbox[1:]
 		c.dropped.Add(1)
 	}
-	c.outbox = append(c.outbox, msg)
 }
 
 // flushOutbox publishes what was kept, once the other daemons have had time to
@@ -110,11 +115,12 @@ func (c *Conn) flushOutbox() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, msg := range c.outbox {
+		c.kept -= len(msg.Data)
 		switch err := c.nc.PublishMsg(msg); {
 		case errors.Is(err, nats.ErrMaxPayload):
 			c.dropped.Add(1)
 		case err != nil: // gone again; the next reconnect goes on here
-			c.outbox = append([]*nats.Msg(nil), c.outbox[i:]...)
+			c.outbox, c.kept = append([]*nats.Msg(nil), c.outbox[i:]...), c.kept+len(msg.Data)
 			return
 		}
 	}

@@ -103,7 +103,9 @@ type EventHandler func(ctx context.Context, env proto.Envelope, ev proto.Event)
 // Events subscribes to every event of a device ([proto.Any] for all devices),
 // or of the areas named ("speech", "utterance"), in the order of each source.
 // Undecodable messages are counted and logged once for each subject; events
-// of an unknown type are counted and not handed on.
+// of an unknown type are counted and not handed on. The end of a turn is handed
+// on once, though a brain that is killed while it tells of it leaves the next one
+// to publish it again, under the same id.
 func (c *Conn) Events(ctx context.Context, dev string, p Policy, h EventHandler, areas ...string) (*Sub, error) {
 	return c.events(ctx, proto.EventsOf(dev), "events", p, h, areas)
 }
@@ -117,12 +119,32 @@ func (c *Conn) events(ctx context.Context, subject, what string, p Policy, h Eve
 	if len(areas) > 0 {
 		what += " of " + strings.Join(areas, ", ")
 	}
+	var ends recent // of this subscription's goroutine
 	return c.subscribe(subject, what, p, func(m *nats.Msg) {
 		env, ev, ok := c.decode(m.Subject, m.Data, areas)
+		if _, end := ev.(proto.TurnEnded); ok && end && ends.seen(env.ID) {
+			return
+		}
 		if ok {
 			h(ctx, env, ev)
 		}
 	})
+}
+
+// recent remembers some ids. The zero value knows none.
+type recent struct {
+	ids  [64]string
+	next int
+}
+
+// seen says whether id came before, and remembers it.
+func (r *recent) seen(id string) bool {
+	if id == "" || slices.Contains(r.ids[:], id) {
+		return id != ""
+	}
+	r.ids[r.next] = id
+	r.next = (r.next + 1) % len(r.ids)
+	return false
 }
 
 // decode reads an event of one of the areas; ok is false when there is nothing

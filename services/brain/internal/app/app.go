@@ -40,6 +40,7 @@ type App struct {
 	Model Model
 
 	busGone  chan struct{}
+	missed   chan struct{} // one token: events were lost
 	chat     *chat
 	sessions *session.Store
 	catalog  *catalog.Catalog
@@ -53,7 +54,7 @@ func New(env daemon.Env) (daemon.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{env: env, Model: client, busGone: make(chan struct{}, 1)}
+	a := &App{env: env, Model: client, busGone: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
 	env.Bus.OnChange(func(up bool) {
 		if !up {
 			a.busLost()
@@ -63,9 +64,11 @@ func New(env daemon.Env) (daemon.App, error) {
 }
 
 // busLost does not block: one token stands for any number of losses.
-func (a *App) busLost() {
+func (a *App) busLost() { token(a.busGone) }
+
+func token(c chan<- struct{}) {
 	select {
-	case a.busGone <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -152,9 +155,9 @@ func (a *App) event(_ context.Context, env proto.Envelope, ev proto.Event) {
 	a.ledger.Event(env, ev)
 }
 
-// eventsLost is told when the ledger is too slow for the events. A turn that
-// missed one might wait for ever, so that all of them end.
-func (a *App) eventsLost() { a.busLost() }
+// eventsLost is told when there were more events than the ledger can take. It
+// does not block.
+func (a *App) eventsLost() { token(a.missed) }
 
 func (a *App) endpoints() []bus.Endpoint {
 	dev := a.env.Bus.Device()

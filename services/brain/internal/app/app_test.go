@@ -256,6 +256,24 @@ func TestBusRestarts(t *testing.T) {
 	}
 }
 
+// A flood of events is not the end of a turn.
+func TestFloodOfEvents(t *testing.T) {
+	chat := chattest.New(t)
+	release := make(chan struct{})
+	chat.Script(chattest.Exchange{Pieces: chattest.Join(chattest.Role(), chattest.Text("One.", " Two"), chattest.Hold(release), chattest.Text("."), chattest.Finish("stop"))})
+	r := newRig(t, bustest.New(t), chat.URL)
+	speech := r.ttsd(false)
+	r.start()
+	id := r.ask("count").Turn
+	r.until("it speaks", speech.has("One."))
+	r.app.eventsLost()
+	r.until("it is told", func() bool { return len(r.app.missed) == 0 })
+	close(release)
+	if e := r.ended(id); e.End != proto.EndSpoken || e.Heard != "One. Two." {
+		t.Errorf("end %+v", e)
+	}
+}
+
 func TestBrainRestarts(t *testing.T) {
 	b := bustest.NewKeeping(t)
 	r := newRig(t, b, unreachable)

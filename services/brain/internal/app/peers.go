@@ -115,8 +115,8 @@ func (a *App) watchPeers(ctx context.Context) {
 	}
 }
 
-// watchBus ends the turns when the bus goes: whose events may be lost cannot
-// be told.
+// watchBus ends the turns when the bus goes: ttsd and the tools forget them then.
+// Where only events were lost they go on.
 func (a *App) watchBus(ctx context.Context) {
 	for {
 		select {
@@ -124,6 +124,9 @@ func (a *App) watchBus(ctx context.Context) {
 			return
 		case <-a.busGone:
 			a.ledger.BusLost()
+		case <-a.missed:
+			a.env.Log.Warn("more events than can be followed, some were lost")
+			a.ledger.EventsLost()
 		}
 	}
 }

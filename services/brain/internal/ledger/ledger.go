@@ -416,6 +416,11 @@ func (l *Ledger) BusLost() {
 	l.each(func(e *entry) { e.BusLost() })
 }
 
+// EventsLost tells the turns that some events did not come through.
+func (l *Ledger) EventsLost() {
+	l.each(func(e *entry) { e.EventsLost() })
+}
+
 func (l *Ledger) each(f func(*entry)) {
 	l.post(func(context.Context) {
 		for _, e := range l.turns {

@@ -10,6 +10,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/brain/internal/phrase"
+	"example.org/desktop-assistant/services/brain/internal/turn"
 )
 
 // mournLimit is how old a turn may be that somebody still waits for: an older
@@ -162,6 +163,9 @@ func (l *Ledger) bury(o Orphan) {
 		events = append(events, proto.TurnStarted{Origin: o.Origin, Stream: o.Stream, Route: l.env.Settings.Route})
 	}
 	for _, ev := range append(events, ended) {
+		if _, end := ev.(proto.TurnEnded); end {
+			meta.ID = turn.EndID(o.ID)
+		}
 		if err := l.env.Bus.Publish(ev, meta); err != nil {
 			l.log.Error("publish event", "type", ev.EventType(), "error", err)
 		}

@@ -308,6 +308,28 @@ func TestSpeechThatIsNeverHeard(t *testing.T) {
 	})
 }
 
+// Where events were lost, a turn goes on and ends as it would have.
+func TestEventsAreLost(t *testing.T) {
+	in(t, func(w *world) {
+		w.mouth.silent = true // it plays, and nothing is heard of that
+		w.model.scripts = []script{says("Hello there. ", "All is well.")}
+		w.start().Ask("hello", "en")
+		time.Sleep(time.Second)
+		w.turn.EventsLost()
+		if e := w.end(); e.End != proto.EndSpoken || e.Heard != "Hello there. All is well." || e.Marks.Total > 60_000 {
+			t.Errorf("end %+v", e)
+		}
+	})
+	in(t, func(w *world) {
+		w.model.scripts = []script{says("Hello there. ", "All is well.")}
+		w.start().EventsLost()
+		w.turn.Ask("hello", "en")
+		if e := w.end(); e.End != proto.EndSpoken || e.Marks.Total > 2000 {
+			t.Errorf("end %+v", e)
+		}
+	})
+}
+
 func TestToolrunnerDies(t *testing.T) {
 	in(t, func(w *world) {
 		w.tools.specs, w.tools.took = []proto.ToolSpec{weather}, map[string]time.Duration{"weather": time.Hour}

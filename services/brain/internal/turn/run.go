@@ -62,6 +62,7 @@ type run struct {
 	waited     bool        // that was said
 	announcing *time.Timer
 	announced  bool
+	lossy      bool // what ttsd tells may not come through
 
 	// The end.
 	failing *proto.Error // its words are being said
@@ -199,9 +200,16 @@ func (r *run) busLost() {
 	r.conclude(proto.EndFailed, proto.Errorf(proto.CodeDisconnected, "answer", "the bus went away"))
 }
 
+// EndID is the id of the event that ends a turn: the same when it is told again.
+func EndID(turn string) string { return "end-" + turn }
+
 // publish tells of an event of this turn.
 func (r *run) publish(ev proto.Event) {
-	err := r.env.Bus.Publish(ev, bus.Meta{Device: r.Device, Session: r.Session, Turn: r.ID})
+	meta := bus.Meta{Device: r.Device, Session: r.Session, Turn: r.ID}
+	if _, end := ev.(proto.TurnEnded); end {
+		meta.ID = EndID(r.ID)
+	}
+	err := r.env.Bus.Publish(ev, meta)
 	if err != nil {
 		r.log.Error("publish event", "type", ev.EventType(), "error", err)
 	}

@@ -170,7 +170,12 @@ func (r *run) watchQuiet() {
 	}
 	limit := r.voice.Quiet()
 	r.quiet = r.after(limit, func(_ context.Context, r *run) {
-		if r.voice.Closed() && r.voice.Audible() && r.leaving == nil {
+		switch {
+		case !r.voice.Closed() || !r.voice.Audible() || r.leaving != nil:
+		case r.lossy:
+			r.voice.Presume()
+			r.settle()
+		default:
 			r.voice.GiveUp(proto.Errorf(proto.CodeTimeout, "", "nothing was heard of the speech for %s", limit))
 			r.settle()
 		}

@@ -110,6 +110,12 @@ func (t *Turn) BusLost() {
 	t.post(func(_ context.Context, r *run) { r.busLost() })
 }
 
+// EventsLost tells that events of this turn may not have come through: it does
+// not take it for a failure any more when it hears nothing of its speech.
+func (t *Turn) EventsLost() {
+	t.post(func(_ context.Context, r *run) { r.lossy = true })
+}
+
 func (t *Turn) post(s step) {
 	select {
 	case t.inbox <- s:

@@ -258,6 +258,17 @@ func (v *Voice) GiveUp(err *proto.Error) {
 	}
 }
 
+// Presume takes what ttsd took for heard: what it told of it is lost.
+func (v *Voice) Presume() {
+	for i := range v.lines {
+		l := &v.lines[i]
+		if !l.over && !l.sent.IsZero() {
+			l.over, l.heard = true, l.Text
+		}
+	}
+	v.ended = true
+}
+
 // Event takes what ttsd tells of this turn. It reports whether ttsd failed in a
 // way that may pass, as when it is being restarted: the turn gives that to
 // [Voice.Failed].
