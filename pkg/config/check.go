@@ -128,11 +128,13 @@ func (k *checker) voices(voices map[string]Voice) {
 
 func (k *checker) native(n NativeTools) {
 	const mib = 1 << 20
+	const result = 128 << 10 // a message of the bus holds it, also when JSON makes six characters of each
 	k.within("native_tools.call_limit", n.CallLimit, 1, 5)
+	k.oneOf("native_tools.confirm", n.Confirm, proto.ConfirmNever, proto.ConfirmVoice)
 	k.optionalWeb("native_tools.search_endpoint", n.SearchEndpoint, "https://search.example.org")
 	k.within("native_tools.limits.request_bytes", n.Limits.RequestBytes, 1, mib)
-	k.within("native_tools.limits.response_bytes", n.Limits.ResponseBytes, 1, 16*mib)
-	k.within("native_tools.limits.read_bytes", n.Limits.ReadBytes, 1, 16*mib)
+	k.within("native_tools.limits.response_bytes", n.Limits.ResponseBytes, 1, result)
+	k.within("native_tools.limits.read_bytes", n.Limits.ReadBytes, 1, result)
 	k.within("native_tools.limits.read_lines", n.Limits.ReadLines, 1, mib)
 	k.within("native_tools.limits.query_runes", n.Limits.QueryRunes, 1, 2000)
 	k.within("native_tools.limits.search_results", n.Limits.SearchResults, 1, 50)

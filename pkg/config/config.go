@@ -158,7 +158,8 @@ type NativeTools struct {
 	FetchText      bool     `toml:"fetch_text"`
 	FetchJSON      bool     `toml:"fetch_json"`
 	External       bool     `toml:"external"`        // offer list_directory and read_file on an external route too
-	CallLimit      int      `toml:"call_limit"`      // native calls a batch, 1 to 5
+	CallLimit      int      `toml:"call_limit"`      // calls of them in one turn, 1 to 5
+	Confirm        string   `toml:"confirm"`         // whether http_request asks before it sends a body: as the key of a tool's file
 	Workspace      string   `toml:"workspace"`       // absolute folder of the file tools
 	AllowedOrigins []string `toml:"allowed_origins"` // like https://example.org
 	BuiltinOrigins bool     `toml:"builtin_origins"` // allow the list in code as well

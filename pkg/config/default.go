@@ -2,6 +2,8 @@
 
 package config
 
+import "example.org/desktop-assistant/proto"
+
 // systemText is the default of the key system: the first message to the model.
 const systemText = "You are a voice assistant on a desktop computer. " +
 	"Whatever you write is spoken aloud by a speech synthesiser. " +
@@ -52,6 +54,7 @@ func Default() Config {
 		Tools: Tools{MaxParallel: 4},
 		NativeTools: NativeTools{
 			CallLimit:      3,
+			Confirm:        proto.ConfirmNever,
 			AllowedOrigins: []string{},
 			Limits: Limits{
 				RequestBytes:  16384,

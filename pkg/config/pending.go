@@ -19,7 +19,6 @@ var pending = []string{
 	"whisper.model", "whisper.device",
 	"tts.cache_mb", "tts.duck",
 	"kokoro",
-	"native_tools",
 	"privacy.keep_audio",
 	"telemetry",
 }

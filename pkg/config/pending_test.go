@@ -11,13 +11,13 @@ import (
 // TestPending: a key that nothing acts on yet is named with its place when it
 // asks for something; at its default it asks for nothing.
 func TestPending(t *testing.T) {
-	c, err := decode("c.toml", []byte("skills_enabled = true\n[native_tools]\nread_file = true\n[mic]\nwarm = true\necho_cancel = true\n"))
+	c, err := decode("c.toml", []byte("skills_enabled = true\n[telemetry]\nmetrics = \"127.0.0.1:9464\"\n[mic]\nwarm = true\necho_cancel = true\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"config: c.toml:6:1: mic.echo_cancel is not built yet and changes nothing",
-		"config: c.toml:3:1: native_tools.read_file is not built yet and changes nothing",
+		"config: c.toml:3:1: telemetry.metrics is not built yet and changes nothing",
 	}
 	if !slices.Equal(c.Warnings, want) {
 		t.Errorf("warnings %q", c.Warnings)

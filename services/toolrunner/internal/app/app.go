@@ -31,11 +31,12 @@ const (
 	maxCalls = 64
 )
 
-// App is the daemon. Dir and Run are its seams: change them between New and
-// [App.Run].
+// App is the daemon. Dir, Config and the command in Builtin are its seams:
+// change them between New and [App.Run].
 type App struct {
-	Dir    string     // of the tools
-	Config run.Config // how tools are run
+	Dir     string     // of the tools
+	Config  run.Config // how tools are run
+	Builtin builtin    // the built-in tools
 
 	env    daemon.Env
 	runner *run.Runner
@@ -58,7 +59,7 @@ func New(env daemon.Env) (daemon.App, error) {
 	}
 	level := sandbox.Detect()
 	return &App{
-		Dir: dir, env: env,
+		Dir: dir, env: env, Builtin: builtin{reloads: make(chan reload)},
 		Config: run.Config{
 			Log: env.Log, MaxParallel: env.Config.Tools.MaxParallel,
 			Env: env.Config.Env, Secrets: env.Config.Secrets(env.Name),
@@ -69,7 +70,7 @@ func New(env daemon.Env) (daemon.App, error) {
 
 // Run implements [daemon.App].
 func (a *App) Run(ctx context.Context) error {
-	a.runner = run.New(a.Config, tool.LoadDir(a.Dir))
+	a.runner = run.New(a.Config, ordinary(tool.LoadDir(a.Dir)))
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 		defer cancel()
@@ -88,6 +89,10 @@ func (a *App) Run(ctx context.Context) error {
 			a.calls.cancelAll()
 		}
 	})
+	defer a.stopBuiltin()
+	if err := a.startBuiltin(ctx); err != nil {
+		return err
+	}
 	service, err := a.serve(ctx)
 	if err != nil {
 		return err
@@ -105,9 +110,12 @@ func (a *App) Run(ctx context.Context) error {
 			a.env.Problems.Set("watch", err.Error(), "changes of tools need a restart of toolrunner: end and start desktop-assistant run")
 		}
 	})
+	watching.Go(func() { a.watchConfig(ctx) })
 	a.env.Ready()
 	for {
 		select {
+		case r := <-a.Builtin.reloads:
+			a.reloadBuiltin(ctx, r)
 		case <-ctx.Done():
 			watching.Wait()
 			return service.Stop()
@@ -138,7 +146,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 	for _, p := range set.Problems {
 		a.env.Problems.Set(p.String(), p.What(), hint(p))
 	}
-	endpoints := []bus.Endpoint{bus.Command(a.list)}
+	endpoints := append(a.builtinEndpoints(), bus.Command(a.list))
 	for _, t := range set.Tools {
 		endpoints = append(endpoints, bus.Tool(t.Spec(), func(ctx context.Context, c proto.ToolCall, arguments []byte) proto.ToolResult {
 			return a.call(ctx, t.Name, c, arguments)
@@ -149,7 +157,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 
 // reload reads the tools again. Calls of the old list go on to their end.
 func (a *App) reload(ctx context.Context, old *bus.Service, wait *sync.WaitGroup) *bus.Service {
-	set := tool.LoadDir(a.Dir)
+	set := ordinary(tool.LoadDir(a.Dir))
 	if reflect.DeepEqual(set, a.runner.Tools()) {
 		return old // a program or a file of notes changed, no tool did
 	}
@@ -183,6 +191,7 @@ func (a *App) list(context.Context, proto.ToolList) (proto.Tools, error) {
 	for _, p := range set.Problems {
 		reply.Problems = append(reply.Problems, proto.Problem{What: p.What(), Hint: hint(p)})
 	}
+	a.listBuiltin(&reply)
 	return reply, nil
 }
 
@@ -207,6 +216,8 @@ type detail struct {
 	Running int      `json:"running"`
 	Sandbox string   `json:"sandbox"` // how far a tool with a sandbox is confined
 	Cgroups bool     `json:"cgroups"` // each call has a control group
+
+	Builtin builtinDetail `json:"native"`
 }
 
 // Detail implements [daemon.Detailer].
@@ -219,5 +230,6 @@ func (a *App) Detail() any {
 	for _, t := range set.Tools {
 		d.Tools = append(d.Tools, t.Name)
 	}
+	d.Builtin = a.builtinDetail()
 	return d
 }

@@ -5,12 +5,14 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/native"
 	"example.org/desktop-assistant/services/toolrunner/internal/run"
 )
 
@@ -35,24 +37,35 @@ func (a *App) call(ctx context.Context, name string, c proto.ToolCall, arguments
 	defer a.calls.remove(c.Call)
 	meta := bus.Meta{Device: c.Device, Session: c.Session, Turn: c.Turn}
 	start := time.Now()
-	a.publish(proto.ToolCalled{Call: c.Call, Name: name, Arguments: asJSON(arguments)}, meta)
-	result := a.bounded(ctx, cancel, name, c, arguments)
+	shown := asJSON(arguments)
+	if slices.Contains(native.Names(), name) {
+		shown = native.Shown(name, arguments)
+	}
+	a.publish(proto.ToolCalled{Call: c.Call, Name: name, Arguments: shown}, meta)
+	result, told := a.bounded(ctx, cancel, name, c, arguments)
 	result.Call = c.Call
 	result.TookMS = time.Since(start).Milliseconds()
-	a.publish(proto.ToolFinished{ToolResult: result, Name: name}, meta)
+	finished := proto.ToolFinished{ToolResult: result, Name: name}
+	finished.Result = told
+	a.publish(finished, meta)
 	return result
 }
 
-// bounded runs a call until it ends, is cancelled, or its asker is gone.
-func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.ToolCall, arguments []byte) proto.ToolResult {
+// bounded runs a call until it ends, is cancelled, or its asker is gone. Told
+// is what the event tells of the result.
+func (a *App) bounded(ctx context.Context, cancel func(), name string, c proto.ToolCall, arguments []byte) (result proto.ToolResult, told string) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel() // before the wait
 	if service, instance, ok := proto.SplitAsker(c.Asker); ok {
 		watching.Go(func() { a.watchAsker(ctx, cancel, service, instance) })
 	}
+	if slices.Contains(native.Names(), name) {
+		r := a.Builtin.tools.Call(ctx, name, c, arguments)
+		return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}, r.Label
+	}
 	r := a.runner.Call(ctx, name, arguments, run.Options{Timeout: c.Timeout, External: c.Route == config.RouteExternal, Confirmed: c.Confirmed})
-	return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}
+	return proto.ToolResult{OK: r.OK, Kind: r.Kind, Result: r.Text}, r.Text
 }
 
 // watchAsker cancels a call whose asker did not answer twice in a row: nobody

@@ -10,12 +10,20 @@ import (
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/services/toolrunner/internal/command"
+	"example.org/desktop-assistant/services/toolrunner/internal/native/worker"
 	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
 
-// Main runs the daemon, or one of the verbs that need no bus.
+// Main runs the daemon, the process of its built-in tools, or one of the verbs
+// that need no bus.
 func Main() {
 	sandbox.Enter()
+	if len(os.Args) == 2 && os.Args[1] == worker.Verb {
+		ctx, stop := daemon.Interruptible()
+		code := worker.Main(ctx)
+		stop()
+		os.Exit(code)
+	}
 	if !command.Verb(os.Args[1:]) {
 		daemon.Main(daemon.Info{Name: "toolrunner", Summary: "reads, runs and cancels tools"}, New)
 	}
