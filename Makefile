@@ -6,11 +6,12 @@
 # make install into PREFIX (default ~/.local)
 # make install-tools the example tools into your tools folder
 # make bench   benchmarks, with ratios measured in one run
+# make soak    what takes too long for make test
 # make fmt     format; make check: format, vet, staticcheck, shellcheck and the laws
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
-.PHONY: run test build install install-tools uninstall agenda bench fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
+.PHONY: run test build install install-tools uninstall agenda bench soak fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
 
 DAEMONS := busd micd sttd brain toolrunner ttsd
 PREFIX  ?= $(HOME)/.local
@@ -59,6 +60,9 @@ fmt: go
 
 bench: go
 	for m in $(MODULES); do (cd $$m && go test -run '^$$' -bench . -benchmem ./...) || exit 1; done
+
+soak: go
+	cd services && go test -race -run '^TestSoak$$' -v ./toolrunner/internal/run -calls 1000
 
 # The command line of NATS, for the test that the bus can be watched with it;
 # built once, outside the checkout.
