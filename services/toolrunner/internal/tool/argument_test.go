@@ -118,7 +118,8 @@ func checkSchema(t *testing.T, tool *Tool) {
 }
 
 func FuzzDecodeArguments(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":"x","b":12345678901234567890}`, `{"a":[1,{"b":null}],"c":1e9}`, `{"a":"\ud800"}`, `{bad`, `{"a":1,"a":2}`} {
+	_, arguments := handed(f)
+	for _, s := range append(arguments, `{}`, `{"a":"x","b":12345678901234567890}`, `{"a":[1,{"b":null}],"c":1e9}`, `{"a":"\ud800"}`, `{bad`, `{"a":1,"a":2}`) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

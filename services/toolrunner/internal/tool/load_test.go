@@ -3,6 +3,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -265,8 +266,44 @@ func TestExampleNow(t *testing.T) {
 	}
 }
 
+// handed gives what the handed cases hold: tool files, and arguments of calls.
+func handed(f *testing.F) (files, arguments []string) {
+	f.Helper()
+	cases, err := filepath.Glob("../adapter/testdata/*/*.json")
+	if err != nil || len(cases) == 0 {
+		f.Fatalf("%d cases, %v", len(cases), err)
+	}
+	for _, file := range cases {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var c struct {
+			Files map[string]any
+			Call  struct{ Arguments string }
+			Calls []struct{ Arguments string }
+		}
+		if err := json.Unmarshal(data, &c); err != nil {
+			f.Fatal(err)
+		}
+		for name, content := range c.Files {
+			if text, ok := content.(string); ok && strings.HasSuffix(name, ".toml") {
+				files = append(files, text)
+			}
+		}
+		arguments = append(arguments, c.Call.Arguments)
+		for _, call := range c.Calls {
+			arguments = append(arguments, call.Arguments)
+		}
+	}
+	return files, arguments
+}
+
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(whole))
+	files, _ := handed(f)
+	for _, text := range append(files, whole, careful) {
+		f.Add([]byte(text))
+	}
 	f.Add([]byte("description = \"D.\"\ncommand = [\"x\", \"{a}\"]\n[params]\na = { enum = [\"1\"], pattern = \".\" }"))
 	f.Add([]byte("[[params]]\nx = 1979-05-27T07:32:00Z\n[command.x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -275,8 +312,13 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("tool %v, problems %v", got, problems)
 		}
 		for _, p := range problems {
-			if p.File == "" || p.Text == "" || p.Line < 0 {
+			if p.File == "" || p.Text == "" || p.Line < 0 || !oneLine(p) {
 				t.Fatalf("problem %+v", p)
+			}
+		}
+		for _, p := range Lint("x.toml", data) {
+			if p.Line < 1 || p.Hint == "" || !p.Warning || !oneLine(p) {
+				t.Fatalf("advice %+v", p)
 			}
 		}
 		if got == nil {
