@@ -39,6 +39,11 @@ func lineKind(v *view, i int) (kind, int) {
 		return dashStart(v, i, start, r)
 	case '•', '◦', '▪', '‣', '·':
 		return single, i + n
+	case '–', '\u2014': // a bullet, or somebody's turn to speak
+		if next, _ := v.at(i + n); next == ' ' {
+			return single, i + n
+		}
+		return paragraph, start
 	case '|':
 		return grid, start
 	}
@@ -92,9 +97,6 @@ func headingStart(v *view, i, start int) (kind, int) {
 		after++
 		r, _ = v.at(after)
 	}
-	if j, ok := itemNumber(v, after); ok {
-		after = j
-	}
 	return single, after
 }
 
@@ -117,9 +119,6 @@ func dashStart(v *view, i, start int, mark rune) (kind, int) {
 	}
 	if r, _ := v.at(i + 1); mark == '_' || r != ' ' && r != '\t' {
 		return paragraph, start
-	}
-	if n, ok := itemNumber(v, j); ok {
-		j = n
 	}
 	return single, j
 }

@@ -15,7 +15,9 @@ import (
 var (
 	lineMark   = regexp.MustCompile(`(?m)^\s*(?:>\s*)*(?:#{1,6}\s+)?(?:[-*+•◦▪‣·]\s+)?(?:\[[ xX]\]\s+)?`)
 	headingEnd = regexp.MustCompile(`\s+#+\s*$`)
-	linkDef    = regexp.MustCompile(`(?m)^\s*\[[^\]]+\]:\s+\S+.*$`)
+	linkDef    = regexp.MustCompile(`(?m)^\s*\[[^\]^][^\]]*\]:\s+\S+.*$`)
+	noteDef    = regexp.MustCompile(`(?m)^\s*\[\^[^\]]+\]:\s+`)
+	marked     = regexp.MustCompile(`==([^=\s][^=]*)==`)
 	image      = regexp.MustCompile(`!\[([^\]]*)\]\([^)]*\)`)
 	link       = regexp.MustCompile(`\[([^\[\]]*)\](?:\([^)]*\)|\[[^\]]*\])`)
 	noteMark   = regexp.MustCompile(`\[\^[^\]]+\]|([\pL.,;:!?…])\[\d{1,3}\]`)
@@ -29,10 +31,13 @@ var (
 
 // stripMarkup resolves everything of Markdown and HTML but emphasis.
 func stripMarkup(s string) string {
+	s = stripMath(s)
 	s = comment.ReplaceAllString(s, " ")
 	s = autoLink.ReplaceAllString(s, "$1")
 	s = tag.ReplaceAllString(s, " ")
 	s = linkDef.ReplaceAllString(s, "")
+	s = noteDef.ReplaceAllString(s, "")
+	s = marked.ReplaceAllString(s, "$1")
 	s = lineMark.ReplaceAllString(s, "")
 	s = headingEnd.ReplaceAllString(s, "")
 	s = image.ReplaceAllString(s, "$1")

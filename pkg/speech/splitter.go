@@ -32,13 +32,14 @@ type Splitter struct {
 	lang  string
 	table *lexicon.Table
 
-	buf   []byte // text not emitted yet; begins with the current item
-	pos   int    // buf[:pos] is known to hold no end
-	kind  kind   // of the line the item stands in
-	bol   bool   // the item begins a line
-	known bool   // kind was decided for the item
-	open  int    // brackets and quotes that matter for CJK stops
-	quote bool   // an odd number of straight quotes was seen
+	buf    []byte // text not emitted yet; begins with the current item
+	pos    int    // buf[:pos] is known to hold no end
+	kind   kind   // of the line the item stands in
+	bol    bool   // the item begins a line
+	known  bool   // kind was decided for the item
+	open   int    // brackets and quotes that matter for CJK stops
+	quote  bool   // an odd number of straight quotes was seen
+	square bool   // a square bracket is open
 }
 
 // NewSplitter returns a Splitter for text that is mostly in lang, a tag such
@@ -136,7 +137,7 @@ func (s *Splitter) advance(n int) {
 		s.kind = paragraph
 	}
 	s.drop(n)
-	s.pos, s.known, s.open, s.quote = 0, false, 0, false
+	s.pos, s.known, s.open, s.quote, s.square = 0, false, 0, false, false
 }
 
 // scan looks for the end of the first item. It reports false when more text is
@@ -205,6 +206,7 @@ func (s *Splitter) scanText(v *view) (int, bool) {
 			next = codeSpan(v, s.pos)
 		case r == ']':
 			next = linkTarget(v, s.pos)
+			s.square = false
 		case isWideStop(r):
 			next, end = s.wideStop(v, s.pos)
 		case isStop(r):
@@ -216,8 +218,10 @@ func (s *Splitter) scanText(v *view) (int, bool) {
 		if end {
 			return next, true
 		}
-		if next == s.pos+n {
-			s.count(r)
+		if next == s.pos+n || isStop(r) || isWideStop(r) {
+			for _, c := range string(v.b[s.pos:next]) {
+				s.count(c)
+			}
 		}
 		s.pos = next
 	}
@@ -232,6 +236,10 @@ func (s *Splitter) count(r rune) {
 		s.open = max(0, s.open-1)
 	case '"':
 		s.quote = !s.quote
+	case '[':
+		s.square = true
+	case ']':
+		s.square = false
 	}
 }
 
@@ -241,16 +249,31 @@ func (s *Splitter) lineBreak(v *view, i int) (next int, end bool) {
 		return i + 1, true
 	}
 	next, blank := skipSpace(v, i)
+	if blank {
+		return i + 1, true
+	}
 	if v.more {
 		return i + 1, false
 	}
-	if blank || next >= len(v.b) {
+	if next >= len(v.b) {
 		return i + 1, true
 	}
-	if k, _ := lineKind(v, next); k != paragraph {
+	if k, _ := lineKind(v, next); k != paragraph || startsBold(v, next) {
 		return i + 1, true
 	}
 	return next, false
+}
+
+// startsBold reports whether the line at i begins with a bold label, which is
+// how a model writes a list without bullets.
+func startsBold(v *view, i int) bool {
+	for range 2 {
+		if r, _ := v.at(i); r != '*' {
+			return false
+		}
+		i++
+	}
+	return true
 }
 
 // boldLine reports whether the line that ends at i is bold as a whole, which
@@ -272,10 +295,12 @@ func skipSpace(v *view, i int) (int, bool) {
 	for {
 		r, n := v.at(i)
 		if r == eof || !unicode.IsSpace(r) {
-			return i, lines > 1
+			return i, false
 		}
 		if r == '\n' {
-			lines++
+			if lines++; lines > 1 {
+				return i, true
+			}
 		}
 		i += n
 	}

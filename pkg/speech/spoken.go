@@ -3,10 +3,12 @@
 package speech
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
 	"example.org/desktop-assistant/pkg/speech/lexicon"
+	"example.org/desktop-assistant/pkg/speech/readout"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -34,13 +36,16 @@ func Spoken(sentence, lang string) string {
 	text = stripEmphasis(stripMarkup(text))
 	text = putBack(text, spans)
 	text = sayAddresses(text, t)
-	text = strings.Map(sayable, text)
-	text = tidy(readAloud(text, t))
+	text = strings.Map(sayable, wideQuote.ReplaceAllString(text, "$1$2"))
+	text = tidy(readout.Aloud(text, t))
 	if strings.IndexFunc(text, hasSound) < 0 {
 		return ""
 	}
 	return text
 }
+
+// wideQuote is a quotation mark next to a letter of a script without spaces.
+var wideQuote = regexp.MustCompile(`(\p{Han}|\p{Hiragana}|\p{Katakana})["“”‘’]+|["“”‘’]+(\p{Han}|\p{Hiragana}|\p{Katakana})`)
 
 func hasSound(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 

@@ -51,20 +51,24 @@ func (s *Splitter) stop(v *view, i int) (next int, end bool) {
 	if v.more {
 		return next, false
 	}
-	r, _ := v.at(next)
-	if r == eof {
+	run := v.b[i:next]
+	if bytes.ContainsFunc(run, isWideStop) {
+		return next, true
+	}
+	if r, _ := v.at(next); r == eof || !unicode.IsSpace(r) || omission(v.b[:i], run) {
 		return next, false
 	}
-	if !unicode.IsSpace(r) {
-		return next, false
+	if s.square && insideLink(v, next) {
+		_, n := v.at(i)
+		return i + n, false
 	}
 	cutAt := s.afterEmoji(v, next)
 	o := s.opening(v, cutAt)
 	if v.more || o.kind == opensNothing {
 		return next, false
 	}
-	if dot := string(v.b[i:next]); strings.HasPrefix(dot, ".") && !strings.ContainsAny(dot[1:], ".!?…") {
-		if s.holds(v, i, o) {
+	if v.b[i] == '.' && !bytes.ContainsAny(run[1:], ".!?…") {
+		if s.itemNumberEnds(i) || s.holds(v, i, o) {
 			return next, false
 		}
 	}
@@ -72,6 +76,40 @@ func (s *Splitter) stop(v *view, i int) (next int, end bool) {
 		return next, false
 	}
 	return cutAt, o.kind == opensBlock || o.newLine || o.kind != opensSmall
+}
+
+// omission reports whether a run of stops is the dots of "[...]", which leave
+// words out and end nothing.
+func omission(before, run []byte) bool {
+	dots := bytes.TrimLeft(run, ".…")
+	return bytes.HasSuffix(before, []byte("[")) && len(run)-len(dots) > 1 && bytes.HasPrefix(dots, []byte("]"))
+}
+
+// insideLink reports whether the text at i stands between the brackets of a
+// link. It looks no further than the line and spanLimit.
+func insideLink(v *view, i int) bool {
+	for j := i; j < i+spanLimit; {
+		r, n := v.at(j)
+		switch r {
+		case eof, '\n', '[':
+			return false
+		case ']':
+			after, _ := v.at(j + n)
+			return after == '(' || after == '['
+		}
+		j += n
+	}
+	return false
+}
+
+// itemNumberEnds reports whether the dot at i is that of the number a heading
+// or list item begins with, as in "## 1. Title".
+func (s *Splitter) itemNumberEnds(i int) bool {
+	if s.kind != single {
+		return false
+	}
+	lead := bytes.TrimLeft(s.buf[:i], "0123456789.#>*+-_\t •◦▪‣·–\u2014")
+	return len(lead) == 0 && !bytes.ContainsRune(s.buf[:i], '\n')
 }
 
 // afterStops skips stops, what closes behind them, and footnotes.
@@ -165,12 +203,16 @@ func (s *Splitter) opening(v *view, i int) opening {
 	if v.more {
 		return o
 	}
-	if o.newLine {
+	if blank {
+		o.kind = opensBlock
+		return o
+	}
+	if r, _ := v.at(j); o.newLine && !unicode.IsLetter(r) {
 		k, _ := lineKind(v, j)
 		if v.more {
 			return o
 		}
-		if blank || k != paragraph {
+		if k != paragraph {
 			o.kind = opensBlock
 			return o
 		}
@@ -222,15 +264,55 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 	case t.Never[low] || t.Never[plain] || t.Never[before+"_"+low]:
 		return true
 	case t.Number[low] || t.Number[plain]:
-		return o.kind == opensNumber
+		return o.kind == opensNumber || o.kind == opensCapital && t.In("roman", low) && romanFollows(v, o.at)
 	case t.May[low] || t.May[plain]:
-		return !s.opensSentence(v, o)
+		if _, many := t.Unit(plain); many != "" && strings.Trim(before, "0123456789.,") == "" && before != "" {
+			return false // 30 min.
+		}
+		return !s.opensSentence(v, o, s.lang != "de")
+	case t.May[before+"_"+low]:
+		return !s.opensSentence(v, o, false)
+	case len(token) == 1 && s.lang != "en" && strings.Contains("acdeimnpsuvz", token) && initialFollows(v, o):
+		return true // a. C.
 	case isOrdinal(token) && s.lang == "de":
-		return o.kind == opensCapital && !s.opensSentence(v, o)
+		return o.kind == opensCapital && !s.opensSentence(v, o, false) || o.kind == opensNumber && dateFollows(v, o.at)
 	case isInitial(token), isDotted(token):
-		return o.kind == opensCapital && !s.opensSentence(v, o)
+		return o.kind == opensCapital && !s.opensSentence(v, o, false)
 	}
 	return false
+}
+
+// romanFollows reports whether the word at i is a Roman numeral.
+func romanFollows(v *view, i int) bool {
+	for j := i; ; j++ {
+		r, _ := v.at(j)
+		if !strings.ContainsRune("IVXLC", r) {
+			return j > i && !unicode.IsLetter(r) && !v.more
+		}
+	}
+}
+
+// initialFollows reports whether one capital with a dot stands behind a stop.
+func initialFollows(v *view, o opening) bool {
+	r, n := v.at(o.at)
+	if o.kind != opensCapital || !unicode.IsUpper(r) {
+		return false
+	}
+	r, _ = v.at(o.at + n)
+	return r == '.'
+}
+
+// dateFollows reports whether a number of one or two digits with a dot stands
+// at i, as in "18. 6. 2026", or a year.
+func dateFollows(v *view, i int) bool {
+	j := i
+	for {
+		r, _ := v.at(j)
+		if r < '0' || r > '9' {
+			return !v.more && (j-i < 3 && r == '.' || j-i == 4)
+		}
+		j++
+	}
 }
 
 // lastToken returns the word that b ends with, without what opens in front of
@@ -245,8 +327,9 @@ func lastToken(b []byte) (token, before string) {
 }
 
 // opensSentence reports whether the whole next word is one that begins a
-// sentence rather than goes on with a name or a noun.
-func (s *Splitter) opensSentence(v *view, o opening) bool {
+// sentence rather than goes on with a name or a noun: a function word, or with
+// common any frequent word, as only German writes nouns with a capital.
+func (s *Splitter) opensSentence(v *view, o opening, common bool) bool {
 	if o.kind != opensCapital {
 		return false
 	}
@@ -264,7 +347,11 @@ func (s *Splitter) opensSentence(v *view, o opening) bool {
 	if r, _ := utf8.DecodeRune(v.b[o.at:]); r == '¿' || r == '¡' {
 		return true
 	}
-	return s.table.Words[strings.ToLower(string(v.b[o.at:j]))]
+	if initialFollows(v, o) {
+		return false
+	}
+	word := strings.ToLower(string(v.b[o.at:j]))
+	return s.table.Words[word] || common && s.table.Common[word]
 }
 
 // isOrdinal: 3, 12, XIV; a year is none.
@@ -280,11 +367,11 @@ func isInitial(token string) bool {
 	return n == len(token) && unicode.IsUpper(r)
 }
 
-// isDotted: U.S, a.C, p.m, S.p.A; parts of one to three letters.
+// isDotted: U.S, a.C, p.m, S.p.A; parts of one or two letters.
 func isDotted(token string) bool {
 	parts := strings.Split(token, ".")
 	for _, p := range parts {
-		if n := utf8.RuneCountInString(p); n == 0 || n > 3 || strings.IndexFunc(p, notLetter) >= 0 {
+		if n := utf8.RuneCountInString(p); n == 0 || n > 2 || strings.IndexFunc(p, notLetter) >= 0 {
 			return false
 		}
 	}

@@ -9,7 +9,7 @@ func TestLexiconComplete(t *testing.T) {
 	english := For("en")
 	for _, lang := range Languages() {
 		table := For(lang)
-		for _, key := range []string{"say.code", "say.table", "say.dot", "say.at", "say.degrees", "say.minus", "say.times", "say.and", "say.date", "say.about", "coin.€", "coin.$", "coin.£", "unit.km/h", "unit.kg", "unit.min"} {
+		for _, key := range []string{"say.code", "say.table", "say.dot", "say.at", "say.minus", "say.times", "say.and", "say.date", "say.about", "say.coin", "say.hour", "say.decimal", "say.point", "say.fromto"} {
 			if english.Say(key) == "" || table.Say(key) == "" {
 				t.Errorf("%s: no %s", lang, key)
 			}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package readout
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	roman       = regexp.MustCompile(`(\pL[\pL'’.-]*) ([IVXL]+)\b(\.)?`)
+	romanFirst  = regexp.MustCompile(`\b([IVXL]+)(e|er|re|ème|th|nd|st|rd)\b|\b([IVX]+)\. (\p{Lu}\pL+)`)
+	dotOrdinal  = regexp.MustCompile(`\b(\d{1,3})\.([ºª]|er\b)`)
+	frOrdinal   = regexp.MustCompile(`\b(\d{1,2})(e|ème|eme|nde?|re|ère)\b`)
+	degreeFirst = regexp.MustCompile(`\b(\d{1,3})°`)
+	deOrdinal   = regexp.MustCompile(`\b(\d{1,2})\. (\p{Lu}\pL+)`)
+	decade      = regexp.MustCompile(`(?:\b(1[1-9]|20)|['’])(\d0)'?s\b`)
+	enYear      = regexp.MustCompile(`\b(1[1-9])(\d{2})\b`)
+)
+
+// romanValue is the value of a numeral that is written as it should be, else 0.
+func romanValue(s string) int {
+	values := map[rune]int{'I': 1, 'V': 5, 'X': 10, 'L': 50}
+	sum, last := 0, 0
+	for i := len(s) - 1; i >= 0; i-- {
+		v := values[rune(s[i])]
+		if v < last {
+			sum -= v
+		} else {
+			sum += v
+		}
+		last = max(last, v)
+	}
+	if romanNumber(sum) != s {
+		return 0
+	}
+	return sum
+}
+
+func romanNumber(n int) string {
+	if n < 1 || n > 89 {
+		return ""
+	}
+	tens := []string{"", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"}
+	ones := []string{"", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"}
+	return tens[n/10] + ones[n%10]
+}
+
+// romans reads Roman numerals behind a name; Italian voices know them.
+func (r *reader) romans(s string) string {
+	if r.Lang == "it" {
+		return s
+	}
+	s = each(romanFirst, s, r.leadingRoman)
+	return each(roman, s, func(h hit) string {
+		name, low := h.group(1), strings.ToLower(h.group(1))
+		n := romanValue(h.group(2))
+		first, _ := utf8.DecodeRuneInString(name)
+		single := len(h.group(2)) == 1
+		chapter := r.In("say.romanwords", low)
+		regnal := r.In("say.regnal", low)
+		switch {
+		case n == 0 || isWord(h.next()) || r.In("say.romanskip", low):
+			return ""
+		case name == strings.ToUpper(name) && utf8.RuneCountInString(name) > 1, strings.HasPrefix(h.group(2), "XL"), h.group(2) == "XXX":
+			return "" // a text in capitals, or a size
+		case !unicode.IsUpper(first) && !chapter:
+			return ""
+		case single && !chapter && !regnal && (r.Lang == "en" || h.group(2) != "V" || r.Words[low]):
+			return ""
+		}
+		return name + " " + r.regnal(n, h, regnal) + r.romanStop(h)
+	})
+}
+
+// romanStop keeps a dot that ends the sentence, and drops that of an ordinal.
+func (r *reader) romanStop(h hit) string {
+	if h.group(3) != "" && (r.Lang != "de" || strings.Trim(h.after(), " )\"”»“«") == "") {
+		return "."
+	}
+	return ""
+}
+
+// regnal says the number of a king, or of anything else behind a name.
+func (r *reader) regnal(n int, h hit, king bool) string {
+	limit, _ := strconv.Atoi(r.Say("say.ordinalsign"))
+	switch {
+	case king:
+		return "the " + english(n)
+	case r.Lang == "de" && h.group(3) != "" && deStem(r, n) != "":
+		return "der " + capital(deStem(r, n)+"e")
+	case n <= limit:
+		return strconv.Itoa(n) + "º"
+	}
+	return strconv.Itoa(n)
+}
+
+// leadingRoman reads "XXe siècle" and "II. Weltkrieg".
+func (r *reader) leadingRoman(h hit) string {
+	if h.group(1) != "" && r.Lang == "fr" {
+		if n := romanValue(h.group(1)); n > 0 {
+			return frOrdinalWord(r, n, h.group(2))
+		}
+	}
+	if r.Lang != "de" || h.group(3) == "" || !r.deBefore(h.wordBefore()) {
+		return ""
+	}
+	if n := romanValue(h.group(3)); n > 0 && deStem(r, n) != "" {
+		return capital(deStem(r, n)+r.deEnding(h.wordBefore())) + " " + h.group(4)
+	}
+	return ""
+}
+
+func capital(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
+}
+
+// ordinals reads those that the phonemiser breaks.
+func (r *reader) ordinals(s string) string {
+	switch r.Lang {
+	case "it":
+		return each(degreeFirst, s, r.italianDegree)
+	case "es", "pt":
+		return dotOrdinal.ReplaceAllStringFunc(s, func(m string) string { return strings.Replace(strings.Replace(m, ".er", "º", 1), ".", "", 1) })
+	case "fr":
+		return each(frOrdinal, s, func(h hit) string {
+			n, _ := strconv.Atoi(h.group(1))
+			return frOrdinalWord(r, n, h.group(2))
+		})
+	case "de":
+		return each(deOrdinal, s, r.germanOrdinal)
+	case "en":
+		return englishYears(r, s)
+	}
+	return s
+}
+
+// italianDegree tells 3° piano from 21° di notte: 1° is nearly always the
+// first, and a noun behind an article takes an ordinal.
+func (r *reader) italianDegree(h hit) string {
+	after := strings.ToLower(h.wordAfter())
+	before := h.wordBefore()
+	article := r.datelike(before)
+	switch {
+	case h.group(1) == "1", article && after != "" && !r.Words[after]:
+		return h.group(1) + "º"
+	case h.group(1) != "" && isWord(h.next()):
+		return ""
+	}
+	return h.group(1) + " " + "gradi"
+}
+
+func (r *reader) datelike(word string) bool {
+	switch word {
+	case "il", "al", "del", "dal", "nel", "sul", "col", "un", "l", "all", "dell", "dall", "nell", "sull", "ogni", "suo", "mio", "tuo":
+		return true
+	}
+	return false
+}
+
+func frOrdinalWord(r *reader, n int, ending string) string {
+	words := strings.Fields(r.Say("say.ordinal"))
+	switch {
+	case n == 1 && (ending == "er" || ending == "e"):
+		return "premier"
+	case n == 1:
+		return "première"
+	case ending == "nd":
+		return "second"
+	case ending == "nde":
+		return "seconde"
+	case n < 1 || n > len(words):
+		return strconv.Itoa(n) + "ème"
+	}
+	return words[n-1]
+}
+
+func deStem(r *reader, n int) string {
+	stems := strings.Fields(r.Say("say.ordinal"))
+	if n < 1 || n > len(stems) {
+		return ""
+	}
+	return stems[n-1]
+}
+
+func (r *reader) deBefore(word string) bool {
+	return r.In("say.ordinalen", word) || r.In("say.ordinale", word) || r.In("say.ordinaler", word)
+}
+
+func (r *reader) deEnding(before string) string {
+	switch {
+	case r.In("say.ordinalen", before):
+		return "en"
+	case r.In("say.ordinale", before):
+		return "e"
+	}
+	return "er"
+}
+
+// germanOrdinal reads "am 3. Mai" and "der 3. Versuch". A number at the start
+// of the text is that of a list item unless a month follows.
+func (r *reader) germanOrdinal(h hit) string {
+	n, _ := strconv.Atoi(h.group(1))
+	before := h.wordBefore()
+	month := r.month(h.group(2))
+	if deStem(r, n) == "" || !month && (!r.deBefore(before) || r.Words[strings.ToLower(h.group(2))]) {
+		return ""
+	}
+	return deStem(r, n) + r.deEnding(before) + " " + h.group(2)
+}
+
+// english is a number with its ordinal ending.
+func english(n int) string {
+	ending := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			ending = "st"
+		case 2:
+			ending = "nd"
+		case 3:
+			ending = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, ending)
+}
+
+var (
+	enOnes = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+	enTens = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
+)
+
+// englishNumber writes 0 to 99 in words.
+func englishNumber(n int) string {
+	switch {
+	case n < 20:
+		return enOnes[n]
+	case n%10 == 0:
+		return enTens[n/10]
+	}
+	return enTens[n/10] + "-" + enOnes[n%10]
+}
+
+// decades reads the 1990s and the '80s, which English writes with an s.
+func (r *reader) decades(s string) string {
+	if r.Lang != "en" {
+		return s
+	}
+	return each(decade, s, func(h hit) string {
+		tens := englishNumber(atoi(h.group(2)))
+		tens = strings.TrimSuffix(tens, "y") + "ies"
+		switch century := h.group(1); {
+		case h.group(2) == "00" || h.group(2) == "10":
+			return ""
+		case century != "":
+			return englishNumber(atoi(century)) + " " + tens
+		}
+		return tens
+	})
+}
+
+// englishYears reads years behind a word such as "in" in pairs.
+func englishYears(r *reader, s string) string {
+	return each(enYear, s, func(h hit) string {
+		before := h.wordBefore()
+		day := strings.TrimRight(h.before(), ", ")
+		dated := day != "" && unicode.IsDigit(rune(day[len(day)-1])) && strings.HasSuffix(h.before(), ", ")
+		if !r.In("say.years", before) && !r.month(before) && !dated || strings.ContainsRune(".,:-/$€£", h.prev()) ||
+			h.next() == '%' || h.next() == '°' || h.next() == '-' || isUnitNext(r, h) {
+			return ""
+		}
+		return englishPair(atoi(h.group(1)), atoi(h.group(2)))
+	})
+}
+
+// isUnitNext reports whether a plural noun or unit follows, "in 1500 cases".
+func isUnitNext(r *reader, h hit) bool {
+	if len(h.after()) > 1 && (h.after()[0] == '.' || h.after()[0] == ',') && unicode.IsDigit(rune(h.after()[1])) {
+		return true
+	}
+	next := strings.ToLower(h.wordAfter())
+	return strings.HasPrefix(h.after(), " ") && next != "" && !r.Words[next] && strings.HasSuffix(next, "s")
+}
+
+func englishPair(century, year int) string {
+	switch {
+	case year == 0:
+		return englishNumber(century) + " hundred"
+	case year < 10:
+		return englishNumber(century) + " oh " + englishNumber(year)
+	}
+	return englishNumber(century) + " " + englishNumber(year)
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
