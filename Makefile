@@ -17,7 +17,7 @@ DAEMONS := busd micd sttd brain toolrunner ttsd
 PREFIX  ?= $(HOME)/.local
 VERSION := $(shell git describe --tags --match 'v*' 2>/dev/null || echo 0.0.0-devel)
 LDFLAGS := -s -w -X example.org/desktop-assistant/pkg/daemon.Version=$(VERSION:v%=%)
-MODULES := proto pkg services
+MODULES := proto pkg services examples/tools/agenda
 NATSCLI := v0.5.0
 SCRIPTS  = $(shell git ls-files --cached --others --exclude-standard '*.sh') .ci/run
 CACHE   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/desktop-assistant
@@ -40,7 +40,7 @@ packages-run:
 packages-test:
 	@deploy/packages.sh test
 
-build: go phonemize
+build: go phonemize agenda
 	@mkdir -p bin
 	@cd services && go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/ $(DAEMONS:%=./%) ./desktop-assistant
 
@@ -51,7 +51,7 @@ check: go
 	@out=$$(gofmt -l $(MODULES)); [ -z "$$out" ] || { echo "not formatted, run make fmt:" >&2; echo "$$out" >&2; exit 1; }
 	for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 	cd services && go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	for m in $(MODULES); do (cd $$m && ../bin/staticcheck ./...) || exit 1; done
+	for m in $(MODULES); do (cd $$m && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; done
 	shellcheck $(SCRIPTS)
 	cd services && go test ./archtest
 
@@ -100,7 +100,7 @@ agenda: go
 	@cd examples/tools/agenda && GOWORK=off go build -trimpath -ldflags '-s -w' -o "$(CURDIR)/bin/agenda" .
 
 # Programs through which corpora of inputs are run against our own code.
-adapters: go
+adapters: go agenda
 	@mkdir -p bin/adapters
 	cd services && go build -o ../bin/adapters/shell-tools ./toolrunner/adapter
 	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
@@ -108,7 +108,7 @@ adapters: go
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
-	install -m 755 $(DAEMONS:%=bin/%) $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
+	install -m 755 $(DAEMONS:%=bin/%) bin/agenda $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
 	[ ! -e bin/phonemize ] || install -m 755 bin/phonemize $(DESTDIR)$(PREFIX)/libexec/desktop-assistant
 	install -m 755 bin/desktop-assistant $(DESTDIR)$(PREFIX)/bin
 	install -m 644 examples/config.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples

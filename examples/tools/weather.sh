@@ -45,6 +45,7 @@ settings() {
 		line=${line#"$mark"} line=${line%"$return"} line=${line#export }
 		case $line in *=*) ;; *) continue ;; esac
 		name=${line%%=*} value=${line#*=}
+		name=${name%"${name##*[! ]}"} value=${value#"${value%%[! ]*}"} # blanks around the =
 		case $value in
 		\"*\"*) value=${value#\"} value=${value%%\"*} ;;
 		\'*\'*) value=${value#\'} value=${value%%\'*} ;;

@@ -62,7 +62,14 @@ func build(dir string) error {
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	for _, name := range []string{"examples", "go.work"} {
+	calendar := exec.Command("go", "build", "-o", filepath.Join(bin, "agenda"), ".")
+	calendar.Dir = filepath.Join(top, "examples/tools/agenda")
+	calendar.Env = append(os.Environ(), "GOWORK=off") // a module of its own
+	calendar.Stderr = os.Stderr
+	if err := calendar.Run(); err != nil {
+		return err
+	}
+	for _, name := range []string{"examples", "deploy", "Makefile", "go.work"} {
 		if err := os.Symlink(filepath.Join(top, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}

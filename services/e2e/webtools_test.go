@@ -304,6 +304,7 @@ func TestWeatherFile(t *testing.T) {
 		"export":         "export KEY=" + weatherKey + "\nexport CITY=Rome\nexport COUNTRY=IT",
 		"from elsewhere": "\ufeffKEY=" + weatherKey + "\r\nCITY=Rome\r\nCOUNTRY=IT\r\n",
 		"comments":       "#KEY=x\n\n  KEY=" + weatherKey + " # mine\nCITY=Rome\t\nCOUNTRY=IT\nOTHER=$(touch ran)\nrm -rf x\n=\nUNITS=\n",
+		"blanks":         " KEY = \"" + weatherKey + "\"\nCITY= Rome\nCOUNTRY =IT\nUNITS = 'metric'\n",
 		"the last wins":  "KEY=x\nCITY=x\n" + weatherFile,
 	} {
 		h := weatherHome(t, web, file)
