@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -29,6 +30,9 @@ const (
 	// maxCalls is how many calls may run or wait; each may hold a message's
 	// worth of arguments.
 	maxCalls = 64
+	// maxProblems is how many problems of tool files are told to others, each of
+	// at most 3 kB: the bus carries 900 kB a message.
+	maxProblems = 50
 )
 
 // App is the daemon. Dir, Config and the command in Builtin are its seams:
@@ -133,7 +137,8 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 	a.revision++
 	old := a.faults
 	a.faults = nil
-	for _, p := range set.Problems {
+	problems := shown(set.Problems)
+	for _, p := range problems {
 		a.faults = append(a.faults, p.String())
 	}
 	faults := a.faults
@@ -143,7 +148,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 			a.env.Problems.Clear(key)
 		}
 	}
-	for _, p := range set.Problems {
+	for _, p := range problems {
 		a.env.Problems.Set(p.String(), p.What(), hint(p))
 	}
 	endpoints := append(a.builtinEndpoints(), bus.Command(a.list))
@@ -188,11 +193,22 @@ func (a *App) list(context.Context, proto.ToolList) (proto.Tools, error) {
 	for _, t := range set.Tools {
 		reply.Tools = append(reply.Tools, t.Spec())
 	}
-	for _, p := range set.Problems {
+	for _, p := range shown(set.Problems) {
 		reply.Problems = append(reply.Problems, proto.Problem{What: p.What(), Hint: hint(p)})
 	}
 	a.listBuiltin(&reply)
 	return reply, nil
+}
+
+// shown are as many problems as fit into a message, and how many more there are.
+func shown(all []tool.Problem) []tool.Problem {
+	if len(all) <= maxProblems {
+		return all
+	}
+	return append(slices.Clone(all[:maxProblems]), tool.Problem{
+		File: filepath.Dir(all[0].File), Text: fmt.Sprintf("%d more files or keys are wrong", len(all)-maxProblems),
+		Hint: "see them all: desktop-assistant tool check",
+	})
 }
 
 // hint says what to do about a tool file; of most the text says it already.

@@ -219,6 +219,37 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestListFits: a folder full of faults and of long descriptions fits into a
+// message, in the list, in status and in service.state.
+func TestListFits(t *testing.T) {
+	b := bustest.New(t)
+	w := b.Watch()
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("bad%03d.toml", i)] = "description = \"D.\"\n" + strings.Repeat("k", 3000) + " = 1\n"
+	}
+	for i := range 8 {
+		files[fmt.Sprint("long", i, ".toml")] = "description = \"" + strings.Repeat("d", 100_000) + "\"\ncommand = [\"true\"]\n"
+	}
+	start(t, b, files)
+	c := b.Connect("user")
+	tools, err := bus.Request(t.Context(), c, proto.ToolList{})
+	if err != nil || len(tools.Tools) != 5 || len(tools.Problems) != maxProblems+1 {
+		t.Fatalf("%d tools, %d problems, %v", len(tools.Tools), len(tools.Problems), err)
+	}
+	if last := tools.Problems[maxProblems]; !strings.Contains(last.What, "more files or keys are wrong") {
+		t.Errorf("the last problem is %+v", last)
+	}
+	s, err := bus.Request(t.Context(), c, proto.StatusOf{Daemon: "toolrunner"})
+	if err != nil || len(s.Problems) != maxProblems+1 {
+		t.Errorf("status: %d problems, %v", len(s.Problems), err)
+	}
+	bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) == maxProblems+1 })
+	if r := call(t, c, "long0", proto.ToolCall{}, `{}`); !r.OK {
+		t.Errorf("got %+v", r)
+	}
+}
+
 // TestStop: stopping cancels what runs and leaves nothing.
 func TestStop(t *testing.T) {
 	b := bustest.New(t)

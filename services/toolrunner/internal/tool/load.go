@@ -66,6 +66,7 @@ func LoadDir(dir string) Set {
 		set.Problems = append(set.Problems, Problem{File: abs, Text: "everyone may write to the tools folder",
 			Hint: "chmod o-w " + plain(abs), Warning: true})
 	}
+	size := 0
 	for _, entry := range entries {
 		file := entry.Name()
 		if strings.HasPrefix(file, ".") || !strings.HasSuffix(file, extension) {
@@ -73,9 +74,16 @@ func LoadDir(dir string) Set {
 		}
 		t, problems := load(filepath.Join(abs, file))
 		set.Problems = append(set.Problems, problems...)
-		if t != nil {
-			set.Tools = append(set.Tools, t)
+		if t == nil {
+			continue
 		}
+		if size += t.size(); size > maxSpecs {
+			set.Problems = append(set.Problems, Problem{File: t.File,
+				Text: fmt.Sprintf("the tools up to this one say more of themselves than the %d bytes that fit into a list", maxSpecs),
+				Hint: "shorten descriptions and sentences, or take tools out of the folder"})
+			continue
+		}
+		set.Tools = append(set.Tools, t)
 	}
 	return set
 }

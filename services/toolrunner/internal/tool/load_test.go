@@ -4,6 +4,7 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -240,6 +241,26 @@ func TestLoadDirOpenToAll(t *testing.T) {
 	}
 	if set := LoadDir(dir); len(set.Problems) != 1 || !set.Problems[0].Warning || set.Broken() {
 		t.Errorf("problems: %v", set.Problems)
+	}
+}
+
+// However much the files say, what goes into a list fits into a message.
+func TestLoadDirIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 8 {
+		text := "description = \"" + strings.Repeat("d", 100_000) + "\"\ncommand = [\"true\"]\n" + strings.Repeat("k", 2000) + " = 1\n"
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".toml")), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := LoadDir(dir)
+	if len(set.Tools) != 5 || set.Tools[4].Name != "4" || len(set.Problems) != 11 || !set.Broken() {
+		t.Errorf("%d tools, %d problems", len(set.Tools), len(set.Problems))
+	}
+	for _, p := range set.Problems {
+		if len(p.String()) > 1000 {
+			t.Errorf("a problem of %d bytes", len(p.String()))
+		}
 	}
 }
 

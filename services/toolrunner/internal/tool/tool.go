@@ -8,6 +8,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -24,6 +25,10 @@ const (
 	DefaultOutput  = 2000   // runes of a result that the model gets
 	maxOutput      = 20_000 // what max_output may ask for
 	maxFile        = 256 << 10
+	maxText        = 300 // runes of a problem that are shown
+	// maxSpecs bounds what all tools of a folder say of themselves, in bytes of
+	// JSON: the bus carries 900 KiB a message.
+	maxSpecs = 600_000
 )
 
 // Tool is one tool as its file describes it. It is never changed after it was
@@ -82,8 +87,24 @@ func (t *Tool) Spec() proto.ToolSpec {
 		Name: t.Name, Description: t.Description, Parameters: t.Schema(),
 		Announce: t.Announce, Sentences: t.Sentences, Reply: t.Reply,
 		TimeoutMS: t.Timeout.Milliseconds(),
-		External:  t.External, Confirm: t.Confirm, Parallel: t.Parallel,
+		External:  t.External, Confirm: t.Confirm, Parallel: t.Parallel, Held: t.held(),
 	}
+}
+
+func (t *Tool) held() string {
+	if t.External {
+		return ""
+	}
+	return "its file does not say external = true"
+}
+
+// size of the tool in a list of tools.
+func (t *Tool) size() int {
+	text, err := json.Marshal(t.Spec())
+	if err != nil { // it holds texts and numbers only
+		return maxSpecs
+	}
+	return len(text)
 }
 
 // Problem is something wrong with a tool file or with the tools folder.
@@ -113,7 +134,16 @@ func (p Problem) What() string {
 	if p.Warning {
 		s += "warning: "
 	}
-	return s + plain(p.Text)
+	return s + short(plain(p.Text))
+}
+
+// short keeps a text from filling a screen, or a message of the bus.
+func short(s string) string {
+	runes := []rune(s)
+	if len(runes) <= maxText {
+		return s
+	}
+	return string(runes[:maxText]) + "..."
 }
 
 // plain escapes what a terminal would obey and what would break a line: a file
