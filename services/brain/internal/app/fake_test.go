@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is brain on a real bus.
 type rig struct {
-	t    *testing.T
+	t    testing.TB
 	bus  *bustest.Bus
 	seen *bustest.Watcher
 	user *bus.Conn
@@ -36,8 +36,15 @@ type rig struct {
 // unreachable is an address where no chat server listens: port 1 of loopback.
 const unreachable = "http://127.0.0.1:1/v1"
 
-func newRig(t *testing.T, b *bustest.Bus, llm string) *rig {
-	r := &rig{t: t, bus: b, seen: b.Watch(), user: b.Connect("user"), env: daemontest.Env(t, b, "brain")}
+func newRig(t testing.TB, b *bustest.Bus, llm string) *rig {
+	r := rigOn(t, b, llm)
+	r.seen = b.Watch()
+	return r
+}
+
+// rigOn is a rig that does not keep what it sees.
+func rigOn(t testing.TB, b *bustest.Bus, llm string) *rig {
+	r := &rig{t: t, bus: b, user: b.Connect("user"), env: daemontest.Env(t, b, "brain")}
 	r.env.Config.LLM = llm
 	r.env.Config.TTS.AnnounceAfterMS = 0
 	return r
