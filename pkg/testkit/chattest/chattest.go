@@ -99,6 +99,7 @@ type handler struct {
 
 	mu       sync.Mutex
 	script   []Exchange
+	strict   func(*Request) (Exchange, bool)
 	requests []*Request
 	models   reply
 }
@@ -149,6 +150,11 @@ func (h *handler) choose(req *Request) Exchange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.requests = append(h.requests, req)
+	if h.strict != nil {
+		if ex, refused := h.strict(req); refused {
+			return ex
+		}
+	}
 	for i, ex := range h.script {
 		if ex.Match == nil || ex.Match(req) {
 			h.script = slices.Delete(h.script, i, i+1)
