@@ -9,10 +9,11 @@ import (
 )
 
 // maxCapture bounds what is kept of captured markup, maxHold what is held back
-// while it may become a call.
+// while it may become a call, maxMind what is kept of the end of the thinking.
 const (
 	maxCapture = 256 << 10
 	maxHold    = 16 << 10
+	maxMind    = 16 << 10
 )
 
 type mode int
@@ -35,12 +36,14 @@ const (
 type Filter struct {
 	offer    Offer
 	mode     mode
+	rune     string // the beginning of a rune that a piece ended in
 	buf      string // not yet decided; held text in modeOpened and modeBare
 	started  bool   // some text was handed out
 	bare     bool   // the bare words of harmony were seen
 	opened   bool
 	thought  bool
 	captured strings.Builder
+	mind     string // the end of the thinking, see Mind
 }
 
 // NewFilter starts a filter. With opened the text is held back until an end of
@@ -56,13 +59,29 @@ func NewFilter(offer Offer, opened bool) *Filter {
 
 // Write takes the next piece and returns the text that is certain.
 func (f *Filter) Write(piece string) string {
-	f.buf += piece
+	piece = f.rune + piece
+	whole := wholeRunes(piece)
+	f.buf, f.rune = f.buf+piece[:whole], piece[whole:]
 	return f.drain(false)
+}
+
+// wholeRunes returns the length of s without the rune that its end cuts.
+func wholeRunes(s string) int {
+	for back := 1; back < utf8.UTFMax && back <= len(s); back++ {
+		if at := len(s) - back; utf8.RuneStart(s[at]) {
+			if !utf8.FullRuneInString(s[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(s)
 }
 
 // Close returns the text that was held back. A half marker is text; a half call
 // is captured.
 func (f *Filter) Close() string {
+	f.buf, f.rune = f.buf+f.rune, ""
 	out := f.drain(true)
 	f.buf = ""
 	return out
@@ -76,6 +95,9 @@ func (f *Filter) Captured() string {
 	}
 	return s
 }
+
+// Mind returns the end of the thinking that was cut out of the text.
+func (f *Filter) Mind() string { return f.mind }
 
 // Thought tells that thinking was cut out.
 func (f *Filter) Thought() bool { return f.thought }
@@ -140,7 +162,16 @@ func (f *Filter) text(final bool) string {
 			return ""
 		}
 	}
-	i := strings.IndexAny(f.buf, "<[{`")
+	if !f.started {
+		switch act, n := f.opening(final); act {
+		case undecided:
+			return ""
+		case drop, tool:
+			f.begin(act, n)
+			return ""
+		}
+	}
+	i := strings.IndexAny(f.buf, starts)
 	if i < 0 {
 		return f.take(len(f.buf))
 	}
@@ -149,7 +180,7 @@ func (f *Filter) text(final bool) string {
 	}
 	act, n := match(f.buf, final)
 	if act == none {
-		act, n = f.leakedJSON(final)
+		act, n = f.leaked(final)
 	}
 	switch act {
 	case none:
@@ -191,12 +222,12 @@ func (f *Filter) take(n int) string {
 // skip drops bytes up to and with a marker for which until holds.
 func (f *Filter) skip(final bool, until func(action) bool) {
 	for f.buf != "" {
-		i := strings.IndexAny(f.buf, "<[")
+		i := strings.IndexAny(f.buf, starts)
 		if i < 0 {
-			f.buf = ""
+			f.think(len(f.buf))
 			return
 		}
-		f.buf = f.buf[i:]
+		f.think(i)
 		act, n := match(f.buf, final)
 		switch {
 		case act == undecided:
@@ -208,7 +239,17 @@ func (f *Filter) skip(final bool, until func(action) bool) {
 			f.mode = modeText
 			return
 		}
-		f.buf = f.buf[1:]
+		_, size := utf8.DecodeRuneInString(f.buf)
+		f.think(size)
+	}
+}
+
+// think drops n bytes of thinking.
+func (f *Filter) think(n int) {
+	f.mind += f.buf[:n]
+	f.buf = f.buf[n:]
+	if len(f.mind) > 2*maxMind {
+		f.mind = f.mind[len(f.mind)-maxMind:]
 	}
 }
 
@@ -221,35 +262,59 @@ func (f *Filter) skipTo(end string) {
 	f.buf = f.buf[max(0, len(f.buf)-len(end)+1):]
 }
 
-const message = "<|message|>"
-
-// maxHeader is more than any harmony header; a start token without a message is
+// maxHeader is more than any header; a token that begins one without its end is
 // dropped alone.
 const maxHeader = 256
 
-// readHeader reads "<|start|>assistant<|channel|>NAME to=TOOL<|message|>" and
-// decides what the message is: only the final channel is spoken, a message to a
-// tool is a call, everything else is thinking.
+// readHeader reads the header of a message and decides what the message is. Of
+// harmony, "<|start|>assistant<|channel|>NAME to=TOOL<|message|>", only the final
+// channel is spoken, and a message to a tool is a call. Functionary names the
+// recipient, "<|recipient|>all<|content|>", and Kimi the part of the answer,
+// "<|open|>response<|sep|>". Everything else is thinking.
 func (f *Filter) readHeader() {
-	head, rest, found := strings.Cut(f.buf, message)
+	name, _, _ := strings.Cut(f.buf, ">")
+	end := headerEnds[strings.Trim(strings.ToLower(name), "<|｜")]
+	head, rest, found := strings.Cut(f.buf, end)
 	if !found || len(head) > maxHeader {
-		if len(f.buf) > maxHeader+len(message) {
+		if len(f.buf) > maxHeader+len(end) {
 			f.buf, f.mode = f.buf[strings.IndexByte(f.buf, '>')+1:], modeText
 		}
 		return
 	}
-	channel := head
-	if i := strings.LastIndex(head, "<|channel|>"); i >= 0 {
-		channel = head[i+len("<|channel|>"):]
+	_, words, _ := strings.Cut(head, ">")
+	words = strings.TrimSpace(words)
+	switch end {
+	case "<|content|>":
+		f.enter(rest, words != "" && words != "all" && words != "user", false)
+	case "<|sep|>":
+		f.enter(rest, strings.HasPrefix(head, "<|open|>") && (strings.HasPrefix(words, "tool") || strings.HasPrefix(words, "call")),
+			strings.HasPrefix(words, "think") && strings.HasPrefix(head, "<|open|>"))
+	default:
+		channel := words
+		i := strings.LastIndex(head, "<|channel|>")
+		if i >= 0 {
+			channel = strings.TrimSpace(head[i+len("<|channel|>"):])
+		}
+		f.enter(rest, strings.Contains(head, "to="), i >= 0 && !strings.HasPrefix(channel, "final"))
 	}
+}
+
+// headerEnds are the tokens that end a header, by the name of its first token.
+var headerEnds = map[string]string{
+	"start": "<|message|>", "channel": "<|message|>", "recipient": "<|content|>", "open": "<|sep|>", "close": "<|sep|>",
+}
+
+// enter begins the message that follows a header. A call is captured with its
+// header, which names the tool.
+func (f *Filter) enter(rest string, call, thinking bool) {
 	switch {
-	case strings.Contains(head, "to="):
+	case call:
 		f.mode = modeTool
 		return
-	case strings.HasPrefix(strings.TrimSpace(channel), "final") || channel == head:
-		f.mode = modeText
-	default:
+	case thinking:
 		f.mode, f.thought = modeChannel, true
+	default:
+		f.mode = modeText
 	}
 	f.buf = rest
 }
@@ -257,7 +322,7 @@ func (f *Filter) readHeader() {
 // holdOpened holds the text back until thinking ends.
 func (f *Filter) holdOpened(final bool) string {
 	for i := 0; i < len(f.buf); i++ {
-		if f.buf[i] != '<' && f.buf[i] != '[' {
+		if !strings.ContainsRune(starts, rune(f.buf[i])) && f.buf[i] < utf8.RuneSelf {
 			continue
 		}
 		switch act, n := match(f.buf[i:], final); act {

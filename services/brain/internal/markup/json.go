@@ -10,7 +10,17 @@ import (
 // callKeys are the first keys of a JSON object that may be a tool call.
 var callKeys = map[string]bool{
 	"name": true, "function": true, "tool": true, "tool_name": true, "tool_call": true, "tool_calls": true,
-	"arguments": true, "parameters": true, "type": true, "id": true,
+	"arguments": true, "parameters": true, "type": true, "id": true, "tool_call_id": true, "action": true,
+}
+
+// leaked decides whether the buffer begins with a tool call written as bare JSON
+// or as a list of calls in Python's form.
+func (f *Filter) leaked(final bool) (action, int) {
+	act, n := f.leakedJSON(final)
+	if act != none {
+		return act, n
+	}
+	return f.leakedList(final)
 }
 
 // leakedJSON decides whether the buffer begins with a tool call written as bare
@@ -139,7 +149,11 @@ func callsOf(s string) []Found {
 		}
 	}
 	var name string
-	for _, key := range []string{"name", "function", "tool", "tool_name"} {
+	keys := []string{"name", "function", "tool", "tool_name"}
+	if v["action_input"] != nil {
+		keys = append(keys, "action")
+	}
+	for _, key := range keys {
 		if name == "" && json.Unmarshal(v[key], &name) != nil {
 			name = ""
 		}
@@ -148,7 +162,7 @@ func callsOf(s string) []Found {
 		return nil
 	}
 	args := ""
-	for _, key := range []string{"arguments", "parameters", "args", "input"} {
+	for _, key := range []string{"arguments", "parameters", "args", "input", "tool_input", "action_input"} {
 		if args == "" {
 			args = string(v[key])
 		}

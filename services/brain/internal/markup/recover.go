@@ -13,8 +13,11 @@ import (
 type Found struct{ Name, Arguments string }
 
 var (
-	xmlCall   = regexp.MustCompile(`(?s)<\|*(?:DSML\|+)?(?:function=|function name=|invoke name=)"?([^">\s]+)"?[^>]*>(.*?)(?:</\|*(?:DSML\|+)?(?:function|invoke)>|</tool_call>)`)
-	xmlParam  = regexp.MustCompile(`(?s)<\|*(?:DSML\|+)?parameter(?:=| name=)"?([^">\s]+)"?([^>]*)>(.*?)</\|*(?:DSML\|+)?parameter>`)
+	xmlCall   = regexp.MustCompile(`(?s)<\|*(?:DSML\|+|\w+:)?(?:function=|function name=|invoke name=)"?([^">\s]+)"?[^>]*>(.*?)(?:</\|*(?:DSML\|+|\w+:)?(?:function|invoke)>|</tool_call>)`)
+	xmlParam  = regexp.MustCompile(`<\|*(?:DSML\|+|\w+:)?parameter(?:=| name=)"?([^">\s]+)"?([^>]*)>`)
+	xmlEnd    = regexp.MustCompile(`</\|*(?:DSML\|+|\w+:)?parameter>`)
+	kimiCall  = regexp.MustCompile(`(?s)<\|open\|>call tool="([^"]+)"[^<]*<\|sep\|>(.*?)<\|close\|>call`)
+	kimiParam = regexp.MustCompile(`(?s)<\|open\|>argument key="([^"]+)"(?: type="([^"]*)")?[^<]*<\|sep\|>(.*?)<\|close\|>argument<\|sep\|>`)
 	glmCall   = regexp.MustCompile(`(?s)<tool_call>\s*([\w.:-]+)\s*((?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)*)</tool_call>`)
 	glmParam  = regexp.MustCompile(`(?s)<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)</arg_value>`)
 	bareKey   = regexp.MustCompile(`([{,]\s*)([A-Za-z_][\w-]*)\s*:`)
@@ -36,10 +39,29 @@ func Recover(captured string, offer Offer) []Found {
 	for _, m := range glmCall.FindAllStringSubmatch(text, -1) {
 		found = append(found, glmFound(m[1], m[2], offer)...)
 	}
+	for _, m := range kimiCall.FindAllStringSubmatch(text, -1) {
+		found = append(found, kimiFound(m[1], m[2], offer)...)
+	}
 	if len(found) == 0 {
 		found = jsonFound(plainJSON(text), offer)
 	}
+	if len(found) == 0 {
+		found, _ = pythonCalls(text, offer)
+	}
 	return found
+}
+
+// RecoverLast reads a call at the very end of thinking: a model that forgot to end
+// its thinking before it called. Anything behind the call makes it a mere thought.
+func RecoverLast(mind string, offer Offer) []Found {
+	f := NewFilter(offer, false)
+	f.Write(mind)
+	f.Close()
+	call := strings.TrimSpace(f.Captured())
+	if !strings.HasSuffix(call, ">") && !strings.HasSuffix(call, "}") && !strings.HasSuffix(call, "]") {
+		return nil
+	}
+	return Recover(call, offer)
 }
 
 // xmlFound reads Qwen coder, MiniMax and DSML parameters. Some models put a JSON
@@ -54,15 +76,39 @@ func xmlFound(name, body string, offer Offer) []Found {
 		return []Found{{Name: name, Arguments: s}}
 	}
 	args := map[string]json.RawMessage{}
-	for _, p := range xmlParam.FindAllStringSubmatch(body, -1) {
-		kind := types[p[1]]
+	params := xmlParam.FindAllStringSubmatchIndex(body, -1)
+	for i, p := range params {
+		key, attributes := body[p[2]:p[3]], body[p[4]:p[5]]
+		text := body[p[1]:]
+		if i+1 < len(params) { // some models leave the end of a parameter out
+			text = body[p[1]:params[i+1][0]]
+		}
+		if end := xmlEnd.FindStringIndex(text); end != nil {
+			text = text[:end[0]]
+		}
+		kind := types[key]
 		switch {
-		case strings.Contains(p[2], `string="true"`):
+		case strings.Contains(attributes, `string="true"`):
 			kind = "string"
-		case strings.Contains(p[2], `string="false"`):
+		case strings.Contains(attributes, `string="false"`):
 			kind = "json"
 		}
-		args[p[1]] = value(p[3], kind)
+		args[key] = value(text, kind)
+	}
+	if len(params) == 0 && strings.TrimSpace(body) != "" {
+		return nil // whatever it is, it is not a call without arguments
+	}
+	return encode(name, args)
+}
+
+func kimiFound(name, body string, offer Offer) []Found {
+	name = Resolve(name, offer)
+	if _, offered := offer[name]; !offered {
+		return nil
+	}
+	args := map[string]json.RawMessage{}
+	for _, p := range kimiParam.FindAllStringSubmatch(body, -1) {
+		args[p[1]] = value(p[3], p[2])
 	}
 	return encode(name, args)
 }
@@ -119,6 +165,7 @@ func plainJSON(text string) string {
 	if !strings.Contains(text, "call:") {
 		return text
 	}
+	text = strings.ReplaceAll(text, "<escape>", `<|"|>`)
 	var b strings.Builder
 	for i, part := range strings.Split(text, `<|"|>`) {
 		if i%2 == 0 {
@@ -150,7 +197,15 @@ func jsonFound(text string, offer Offer) []Found {
 			return found
 		}
 		object := text[start : start+end]
+		if !json.Valid([]byte(object)) {
+			if loose, ok := Literal(object); ok {
+				object = string(loose)
+			}
+		}
 		calls := callsOf(object)
+		if len(calls) == 0 {
+			calls = keyed(object, offer)
+		}
 		for i := range calls {
 			calls[i].Name = Resolve(calls[i].Name, offer)
 		}
@@ -161,6 +216,20 @@ func jsonFound(text string, offer Offer) []Found {
 		found = append(found, calls...)
 		text = text[start+end:]
 	}
+}
+
+// keyed reads {"name": {arguments}}.
+func keyed(object string, offer Offer) []Found {
+	var v map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &v) != nil || len(v) != 1 {
+		return nil
+	}
+	for name, args := range v {
+		if _, offered := offer[name]; offered && args[0] == '{' {
+			return []Found{{Name: name, Arguments: string(args)}}
+		}
+	}
+	return nil
 }
 
 // Resolve gives the offered tool that a decorated name stands for

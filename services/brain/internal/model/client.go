@@ -4,7 +4,11 @@ package model
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +16,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/services/brain/internal/stream"
@@ -55,11 +62,11 @@ type Client struct {
 	base string
 	http *http.Client
 
-	mu      sync.Mutex
-	known   bool
-	server  serverInfo
-	refused map[string]bool // optional fields that this server does not take
-	opened  bool            // the template opens the thinking block in the prompt
+	mu     sync.Mutex
+	known  bool
+	server serverInfo
+	quirks map[quirk]bool // what this server was found not to take
+	opened bool           // the template opens the thinking block in the prompt
 }
 
 // New checks the options and makes a client; it does not connect.
@@ -83,9 +90,9 @@ func New(opt Options) (*Client, error) {
 		transport.Proxy = nil
 	}
 	return &Client{
-		opt:     opt,
-		base:    strings.TrimRight(opt.BaseURL, "/"),
-		refused: map[string]bool{},
+		opt:    opt,
+		base:   strings.TrimRight(opt.BaseURL, "/"),
+		quirks: map[quirk]bool{},
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // never carry a question elsewhere
 		}},
@@ -139,10 +146,12 @@ type round struct {
 	watchdog *time.Timer
 	patience time.Duration // what each byte grants; 0: nothing any more
 
-	body   io.ReadCloser
+	body   io.Closer
+	plain  io.Reader // the body without compression
 	header http.Header
 	bytes  int
-	sent   map[string]bool
+	shape  shape
+	fresh  bool // the model list was read for this request
 	tools  bool
 	answer *stream.Answer
 }
@@ -174,45 +183,84 @@ func (r *round) begin(ctx context.Context) (own context.Context, stop func()) {
 
 func (r *round) send(ctx context.Context, req Request) *Error {
 	c := r.client
-	info, err := c.describe(ctx)
+	info, fresh, err := c.describe(ctx)
 	if err != nil {
 		return err
 	}
-	r.sent = c.optional(info)
-	body, jsonErr := encodeRequest(req, info.model, r.sent)
+	r.fresh = fresh
+	body, shape, jsonErr := encodeRequest(req, c.form(info))
 	if jsonErr != nil {
 		return &Error{Kind: KindRefused, Text: "encode request: " + jsonErr.Error(), Err: jsonErr}
 	}
+	r.shape = shape
 	o, opened := offer(req.Tools), c.opensThinking()
 	r.tools = len(o) > 0
-	r.answer = stream.NewAnswer(o, opened)
+	r.answer = stream.NewAnswer(o, offer(slices.Concat(req.Tools, req.Spent)), opened)
 	hr, httpErr := c.request(ctx, http.MethodPost, "/chat/completions", bytes.NewReader(body))
 	if httpErr != nil {
 		return httpErr
 	}
 	hr.Header.Set("Content-Type", "application/json")
 	hr.Header.Set("Accept", "text/event-stream")
+	hr.Header.Set("Accept-Encoding", "identity")
 	r.log.DebugContext(ctx, "chat request", "bytes", len(body), "messages", len(req.Messages), "tools", len(req.Tools))
 	resp, doErr := c.http.Do(hr)
 	if doErr != nil {
 		return noAnswer(doErr, c.base)
 	}
 	r.body, r.header = resp.Body, resp.Header
+	r.plain = plain(resp.Body, resp.Header)
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
 	page, _ := io.ReadAll(io.LimitReader(r, maxRefusal)) // a cut-off refusal is still one
 	e := refusal(resp.StatusCode, resp.Header, page)
-	if field := refused(e, r.sent); field != "" {
-		c.learn(field)
-		e.Retry = RetryAgain
+	switch {
+	case c.learn(e, r.shape):
+		e.Retry = RetryAdapted
+	case e.Status == http.StatusNotFound && c.opt.Model == "" && !fresh:
+		e.Retry = RetryAdapted // the server may have another model by now
 	}
 	return e
 }
 
+// plain undoes a compression that was not asked for. It reads nothing yet.
+func plain(body io.Reader, header http.Header) io.Reader {
+	switch enc := strings.ToLower(header.Get("Content-Encoding")); enc {
+	case "", "identity":
+		return body
+	case "gzip", "x-gzip":
+		return &lateReader{open: func() (io.Reader, error) { return gzip.NewReader(body) }}
+	case "deflate":
+		return &lateReader{open: func() (io.Reader, error) { return zlib.NewReader(body) }}
+	default:
+		return &lateReader{open: func() (io.Reader, error) {
+			return nil, &Error{Kind: KindBadStream, Text: fmt.Sprintf("the answer is compressed as %q", enc),
+				Hint: "turn compression off in the proxy before the chat server"}
+		}}
+	}
+}
+
+// A lateReader opens its source at the first read, which may block.
+type lateReader struct {
+	open func() (io.Reader, error)
+	src  io.Reader
+}
+
+func (l *lateReader) Read(p []byte) (int, error) {
+	if l.src == nil {
+		src, err := l.open()
+		if err != nil {
+			return 0, err
+		}
+		l.src = src
+	}
+	return l.src.Read(p)
+}
+
 // Read reads the body and counts every byte as a sign of life.
 func (r *round) Read(p []byte) (int, error) {
-	n, err := r.body.Read(p)
+	n, err := r.plain.Read(p)
 	r.bytes += n
 	if n > 0 && r.patience > 0 {
 		r.watchdog.Reset(r.patience)
@@ -262,7 +310,7 @@ func (r *round) grant() {
 
 // whole takes a body without any event: one JSON document, or something else.
 func (r *round) whole(body []byte) error {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(comment.ReplaceAll(body, nil))
 	if len(body) == 0 {
 		return nil
 	}
@@ -275,6 +323,9 @@ func (r *round) whole(body []byte) error {
 	return err
 }
 
+// comment is a comment line of an event stream.
+var comment = regexp.MustCompile(`(?m)^:.*$`)
+
 func (r *round) say(text string) {
 	if text != "" {
 		r.emit(text)
@@ -286,7 +337,9 @@ func (r *round) finish(ctx context.Context, end error) (stream.Result, *Error) {
 	tail, res := r.answer.Close()
 	r.say(tail)
 	r.client.remember(res.Opened)
-	r.log.DebugContext(ctx, "chat answer", "bytes", r.bytes, "frames", res.Frames, "finish", res.Finish, "calls", len(res.Calls))
+	r.log.DebugContext(ctx, "chat answer", "bytes", r.bytes, "frames", res.Frames, "finish", res.Finish, "calls", len(res.Calls),
+		"prompt_tokens", res.Usage.Prompt, "cached_tokens", res.Usage.Cached, "completion_tokens", res.Usage.Completion,
+		"prompt_ms", res.Usage.PromptMS, "completion_ms", res.Usage.CompletionMS)
 	if res.Bad > 0 || res.Dropped > 0 {
 		r.log.WarnContext(ctx, "chat answer had unusable parts", "bad_frames", res.Bad, "dropped_calls", res.Dropped)
 	}
@@ -308,7 +361,7 @@ func (r *round) judge(end error, res stream.Result) *Error {
 	case res.Frames == 0 && res.Bad > 0:
 		return &Error{Kind: KindBadStream, Text: "what came is no chat completion",
 			Hint: "check llm in the configuration: is it a chat server"}
-	case res.Suspect != nil && res.Text == "" && len(res.Calls) == 0:
+	case res.Suspect != nil && blank(res.Text) && len(res.Calls) == 0:
 		return reported(res.Suspect)
 	case !res.Ended && r.bytes == 0:
 		return &Error{Kind: KindEmpty, Text: "the answer has no content", Retry: RetryAgain}
@@ -323,12 +376,12 @@ func (r *round) weigh(res stream.Result) *Error {
 	switch {
 	case res.Finish == "content_filter":
 		return &Error{Kind: KindFiltered, Text: "the server's content filter stopped the answer"}
-	case res.Finish == "length" && (res.Text == "" || len(res.Calls) > 0 || res.Leaked):
+	case res.Finish == "length" && (blank(res.Text) || len(res.Calls) > 0 || res.Leaked):
 		return &Error{Kind: KindTruncated, Text: "the answer hit the length limit",
 			Hint: "give the chat server a larger context or answer length"}
 	case res.Leaked:
 		return &Error{Kind: KindLeak, Text: "a tool call came as text and could not be read", Retry: RetryAgain}
-	case res.Text == "" && (len(res.Calls) == 0 || !r.tools):
+	case blank(res.Text) && (len(res.Calls) == 0 || !r.tools):
 		text := "the answer is empty"
 		if res.Thought {
 			text = "the model thought and said nothing"
@@ -339,6 +392,12 @@ func (r *round) weigh(res stream.Result) *Error {
 		return &Error{Kind: KindEmpty, Text: text, Retry: RetryAgain}
 	}
 	return nil
+}
+
+// blank tells that a text holds nothing that could be heard: white space, and
+// signs without a glyph.
+func blank(text string) bool {
+	return strings.TrimFunc(text, func(c rune) bool { return !unicode.IsGraphic(c) || unicode.IsSpace(c) }) == ""
 }
 
 // fail gives an error its last form: the end of a context goes before what it
@@ -368,8 +427,14 @@ func (r *round) fail(outer, own context.Context, e *Error) *Error {
 func noAnswer(err error, base string) *Error {
 	var op *net.OpError
 	var dns *net.DNSError
+	if e := untrusted(err); e != nil {
+		return e
+	}
 	switch {
-	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial", strings.Contains(err.Error(), "tls: "):
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return &Error{Kind: KindUnreachable, Text: "connect through the proxy: " + bare(err).Error(), Err: err,
+			Hint: "check HTTP_PROXY and HTTPS_PROXY, or name the chat server's host in NO_PROXY"}
+	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial", strings.Contains(strings.ToLower(err.Error()), "tls"):
 		return &Error{Kind: KindUnreachable, Text: "connect: " + bare(err).Error(), Err: err,
 			Hint: fmt.Sprintf("start the chat server at %s, or set llm in the configuration to its address", config.Redact(base))}
 	case errors.Is(err, context.Canceled):
@@ -377,10 +442,35 @@ func noAnswer(err error, base string) *Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Kind: KindStalled, Text: "no answer in time", Retry: RetryAgain, Err: err}
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return &Error{Kind: KindBadStream, Text: bare(err).Error(), Err: err,
-			Hint: "check llm in the configuration: is it a chat server"}
+		hint := "check llm in the configuration: is it a chat server"
+		if strings.Contains(err.Error(), `\x15\x03`) { // a TLS alert
+			hint = "set llm in the configuration to the same address with https"
+		}
+		return &Error{Kind: KindBadStream, Text: bare(err).Error(), Err: err, Hint: hint}
 	}
 	return &Error{Kind: KindInterrupted, Text: "no response: " + bare(err).Error(), Retry: RetryAgain, Err: err}
+}
+
+// untrusted reads the errors of TLS, nil when err is none.
+func untrusted(err error) *Error {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	e := &Error{Kind: KindUntrusted, Text: "connect: " + bare(err).Error(), Err: err}
+	switch {
+	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		e.Hint = "set llm in the configuration to the same address with http"
+	case errors.As(err, &unknown):
+		e.Hint = "add the certificate of the chat server, or of who signed it, to those the system trusts"
+	case errors.As(err, &host):
+		e.Hint = "set llm in the configuration to a name that the certificate of the chat server is for"
+	case errors.As(err, &invalid):
+		e.Hint = "renew the certificate of the chat server, and check the clock of this machine"
+	default:
+		return nil
+	}
+	return e
 }
 
 // bare takes the method and address off, they are in the hint.

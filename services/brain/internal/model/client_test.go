@@ -311,7 +311,7 @@ func TestRefusedFieldIsLeftOut(t *testing.T) {
 			chattest.Say("Yes."))
 		client := newClient(t, server.URL, nil)
 		_, err := client.Chat(t.Context(), hello, func(string) {})
-		if e := wantKind(t, err, KindRefused); e.Retry != RetryAgain {
+		if e := wantKind(t, err, KindRefused); e.Retry != RetryAdapted {
 			t.Errorf("%s: got %+v", field, e)
 		}
 		if _, err := client.Chat(t.Context(), hello, func(string) {}); err != nil {

@@ -14,6 +14,7 @@ type Kind string
 const (
 	KindUnreachable  Kind = "unreachable"  // no connection to the server
 	KindLoading      Kind = "loading"      // the server is there, the model is not yet
+	KindUntrusted    Kind = "untrusted"    // the server's certificate, or its lack of one
 	KindUnauthorized Kind = "unauthorized" // the API key is missing or wrong
 	KindRefused      Kind = "refused"      // the server does not take the request or the address is wrong
 	KindNoTools      Kind = "no_tools"     // server or model cannot use tools
@@ -32,7 +33,7 @@ const (
 
 // Kinds lists every kind, for tables that must be complete.
 func Kinds() []Kind {
-	return []Kind{KindUnreachable, KindLoading, KindUnauthorized, KindRefused, KindNoTools, KindContextFull,
+	return []Kind{KindUnreachable, KindLoading, KindUntrusted, KindUnauthorized, KindRefused, KindNoTools, KindContextFull,
 		KindBusy, KindServer, KindStalled, KindInterrupted, KindEmpty, KindTruncated, KindFiltered, KindLeak,
 		KindBadStream, KindCancelled}
 }
@@ -40,10 +41,12 @@ func Kinds() []Kind {
 // Retry says what the caller can do about an [Error].
 type Retry string
 
-// The ways to ask again. Each is meant once in a turn, but for RetryLater.
+// The ways to ask again. Each is meant once in a turn, but for RetryLater, and for
+// RetryAdapted, which ends by itself: a client learns each thing once.
 const (
 	RetryNever   Retry = ""        // asking again gives the same, or something was already said
 	RetryAgain   Retry = "again"   // the same request, at once
+	RetryAdapted Retry = "adapted" // the same request, at once: it will go out in another form
 	RetryLater   Retry = "later"   // the same request, after Error.After
 	RetryShorter Retry = "shorter" // with the oldest turns dropped
 	RetryBare    Retry = "bare"    // without tools
@@ -62,12 +65,15 @@ type Error struct {
 	Err    error         // the cause, or nil
 }
 
-// Error gives "ask chat server: text".
-func (e *Error) Error() string {
+// Error gives "ask chat server: reason".
+func (e *Error) Error() string { return "ask chat server: " + e.Reason() }
+
+// Reason gives the text, with the HTTP status if there is one.
+func (e *Error) Reason() string {
 	if e.Status != 0 {
-		return fmt.Sprintf("ask chat server: status %d: %s", e.Status, e.Text)
+		return fmt.Sprintf("status %d: %s", e.Status, e.Text)
 	}
-	return "ask chat server: " + e.Text
+	return e.Text
 }
 
 // Unwrap gives the cause.

@@ -89,9 +89,14 @@ var signs = []struct {
 	retry Retry
 	hint  string
 }{
-	{regexp.MustCompile(`(?i)exceed_context_size|context_length_exceeded|exceeds? (the )?(available |maximum )?context|maximum context length|context (size|length|window)`),
+	{regexp.MustCompile(`(?i)exceed_context_size|context_length_exceeded|exceeds? (the )?(available |maximum )?context|maximum context length|context (size|length|window)` +
+		`|(prompt|input)( \(.*\))? (is )?too (long|large)|prompt length|input (length|token count)\b.*exceeds|too (long|large) for (the )?(requested )?model` +
+		`|max_seq_len|max_total_tokens|must be <= \d+\. given|maximum (allowed )?(input|number of) (length|tokens)|job requires \d+ pages` +
+		`|reduce the (length|number) of (the )?(messages|prompt|tokens|input)`),
 		KindContextFull, RetryShorter, "give the chat server a larger context (llama-server: -c), or lower history_messages in [model]"},
-	{regexp.MustCompile(`(?i)loading model|model is loading`),
+	{regexp.MustCompile(`(?i)content_filter|content (management )?policy|ResponsibleAIPolicy`),
+		KindFiltered, RetryNever, ""},
+	{regexp.MustCompile(`(?i)loading model|model\b.{0,80}\b(is|still) (currently |still )?(being )?load(ing|ed)|warming up`),
 		KindLoading, RetryLater, "wait until the chat server has loaded its model"},
 	{regexp.MustCompile(`(?i)requires? --jinja`),
 		KindNoTools, RetryBare, "start llama-server with --jinja"},
@@ -101,24 +106,16 @@ var signs = []struct {
 		KindNoTools, RetryBare, "choose a model that can use tools"},
 	{regexp.MustCompile(`(?i)does not match the expected .*format`),
 		KindServer, RetryAgain, ""},
+	{regexp.MustCompile(`(?i)no models? (is |are )?(currently )?loaded`),
+		KindRefused, RetryNever, "load a model in the chat server, or set name in [model] to one that it can load by itself"},
+	{regexp.MustCompile(`(?i)overloaded|over capacity|high demand|resource.?exhausted|rate.?limit|too many requests|slots? (are )?(busy|unavailable)|server (is )?busy`),
+		KindBusy, RetryLater, "wait a little and ask again"},
 	{regexp.MustCompile(`(?i)model\b.*\b(not found|does not exist|not exist)|unknown model`),
 		KindRefused, RetryNever, "check name in [model]: the server does not have this model"},
 	{regexp.MustCompile(`(?i)(invalid|incorrect|missing|no) api[ _-]?key`),
 		KindUnauthorized, RetryNever, "set api_key_env or api_key_file in [model] to a valid key"},
-}
-
-// refused names the optional field that a refusal is about, "" when it is about
-// none that was sent.
-func refused(e *Error, sent map[string]bool) string {
-	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return ""
-	}
-	for field := range sent {
-		if strings.Contains(e.Text, field) {
-			return field
-		}
-	}
-	return ""
+	{regexp.MustCompile(`(?i)HTTP request to an HTTPS server`),
+		KindRefused, RetryNever, "set llm in the configuration to the same address with https"},
 }
 
 // reported is an error that came inside a stream.

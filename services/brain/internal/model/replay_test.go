@@ -3,12 +3,9 @@
 package model
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,60 +14,6 @@ import (
 	"example.org/desktop-assistant/pkg/testkit/chattest"
 )
 
-// A replay is one recorded answer, with what a good client makes of it. The
-// format is told in the README beside the collection they come from.
-type replay struct {
-	Status      int               `json:"status"`
-	ContentType string            `json:"content_type"`
-	Headers     map[string]string `json:"headers"`
-	Chunks      []json.RawMessage `json:"chunks"`
-	Close       string            `json:"close"`
-	Tools       *[]string         `json:"tools"`
-	Expect      outcome           `json:"expect"`
-	Accept      []outcome         `json:"accept"`
-}
-
-type outcome struct {
-	Content string `json:"content"`
-	Calls   []struct {
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Run       *bool           `json:"run"`
-	} `json:"calls"`
-	Error *string `json:"error"`
-}
-
-func (c *replay) exchange(t *testing.T) chattest.Exchange {
-	t.Helper()
-	ex := chattest.Exchange{Status: c.Status, ContentType: c.ContentType}
-	for _, raw := range c.Chunks {
-		var text string
-		if json.Unmarshal(raw, &text) == nil {
-			ex.Pieces = append(ex.Pieces, chattest.Piece{Bytes: text})
-			continue
-		}
-		var piece struct {
-			B64 string `json:"b64"`
-		}
-		if err := json.Unmarshal(raw, &piece); err != nil {
-			t.Fatalf("chunk %s: %v", raw, err)
-		}
-		b, err := base64.StdEncoding.DecodeString(piece.B64)
-		if err != nil {
-			t.Fatalf("chunk %s: %v", raw, err)
-		}
-		ex.Pieces = append(ex.Pieces, chattest.Piece{Bytes: string(b)})
-	}
-	switch c.Close {
-	case "reset":
-		ex.End = chattest.Reset
-	case "stall":
-		ex.End = chattest.Stall
-	}
-	return ex
-}
-
 var parameters = map[string]string{
 	"get_weather": `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`,
 	"set_timer":   `{"type":"object","properties":{"minutes":{"type":"number"},"label":{"type":"string"}}}`,
@@ -78,7 +21,8 @@ var parameters = map[string]string{
 	"set_light":   `{"type":"object","properties":{"room":{"type":"string"},"state":{"type":"string"}}}`,
 }
 
-func (c *replay) request() Request {
+// requestOf offers the tools of a case.
+func requestOf(c *chattest.Case) Request {
 	names := slices.Sorted(maps.Keys(parameters))
 	if c.Tools != nil {
 		names = *c.Tools
@@ -92,14 +36,14 @@ func (c *replay) request() Request {
 
 // replayKinds says which of the kinds of the collection a kind of ours is.
 var replayKinds = map[Kind]string{
-	KindUnreachable: "kind:server", KindLoading: "kind:loading", KindUnauthorized: "kind:config",
+	KindUnreachable: "kind:server", KindLoading: "kind:loading", KindUntrusted: "kind:config", KindUnauthorized: "kind:config",
 	KindRefused: "kind:config", KindNoTools: "kind:config", KindContextFull: "kind:context", KindBusy: "kind:server",
 	KindServer: "kind:server", KindStalled: "kind:timeout", KindInterrupted: "kind:interrupted", KindEmpty: "kind:empty",
 	KindTruncated: "kind:truncated", KindFiltered: "kind:filtered", KindLeak: "kind:leak", KindBadStream: "kind:protocol",
 }
 
 // meets tells why a reply is not the outcome, "" when it is.
-func (o *outcome) meets(reply Reply, err error) string {
+func meets(o *chattest.Outcome, reply Reply, err error) string {
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	want, got := squeeze(o.Content), squeeze(reply.Text)
 	var e *Error
@@ -132,37 +76,41 @@ func (o *outcome) meets(reply Reply, err error) string {
 	return ""
 }
 
-// TestReplay runs every recorded answer through the client.
+// TestReplay runs every recorded answer through the client: handed ones, and more
+// of the same kinds.
 func TestReplay(t *testing.T) {
-	files, err := filepath.Glob("testdata/llm-streams/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded answers: %v", err)
+	for _, dir := range []string{"testdata/llm-streams", "testdata/shapes"} {
+		cases, err := chattest.ReadCases(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				replay(t, &c)
+			})
+		}
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var c replay
-			if err := json.Unmarshal(data, &c); err != nil {
-				t.Fatal(err)
-			}
-			server := chattest.New(t)
-			server.Script(c.exchange(t))
-			client := newClient(t, server.URL, nil)
-			var said strings.Builder
-			reply, chatErr := client.Chat(t.Context(), c.request(), func(s string) { said.WriteString(s) })
-			if said.String() != reply.Text {
-				t.Errorf("spoken %q, text %q", said.String(), reply.Text)
-			}
-			var why []string
-			for _, o := range append([]outcome{c.Expect}, c.Accept...) {
-				why = append(why, o.meets(reply, chatErr))
-			}
-			if !slices.Contains(why, "") {
-				t.Errorf("%s: text %q, calls %+v, error %v", why[0], reply.Text, reply.Calls, chatErr)
-			}
-		})
+}
+
+func replay(t *testing.T, c *chattest.Case) {
+	ex, err := c.Exchange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := chattest.New(t)
+	server.Script(ex)
+	client := newClient(t, server.URL, nil)
+	var said strings.Builder
+	reply, chatErr := client.Chat(t.Context(), requestOf(c), func(s string) { said.WriteString(s) })
+	if said.String() != reply.Text {
+		t.Errorf("spoken %q, text %q", said.String(), reply.Text)
+	}
+	var why []string
+	for _, o := range append([]chattest.Outcome{c.Expect}, c.Accept...) {
+		why = append(why, meets(&o, reply, chatErr))
+	}
+	if !slices.Contains(why, "") {
+		t.Errorf("%s: text %q, calls %+v, error %v", why[0], reply.Text, reply.Calls, chatErr)
 	}
 }

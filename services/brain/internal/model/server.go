@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
+	"strings"
 )
 
 // serverInfo is what the model list tells about a server.
@@ -14,10 +16,6 @@ type serverInfo struct {
 	model string // "" when the server lists none
 	owner string // owned_by of that model, which names the server program
 }
-
-// templateServers are the values of owned_by by which servers that take
-// chat_template_kwargs give themselves away; others may refuse the field.
-var templateServers = map[string]bool{"llamacpp": true, "vllm": true, "sglang": true}
 
 // Probe asks for the model list, which is quick, and refreshes what is known of
 // the server. It returns the name that requests carry, "" when the server lists
@@ -27,32 +25,43 @@ func (c *Client) Probe(ctx context.Context) (model string, err error) {
 	c.forget()
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeouts.Connect)
 	defer cancel()
-	info, e := c.describe(ctx)
+	info, e := c.list(ctx)
 	if e != nil {
 		return "", e
 	}
-	return info.model, nil
+	return c.keep(info).model, nil
 }
 
-// describe returns what is known of the server and asks it the first time.
-func (c *Client) describe(ctx context.Context) (serverInfo, *Error) {
+// describe returns what is known of the server and asks it the first time. A
+// server that is too busy to give its list in time may still answer the question.
+func (c *Client) describe(ctx context.Context) (info serverInfo, fresh bool, e *Error) {
 	c.mu.Lock()
 	info, known := c.server, c.known
 	c.mu.Unlock()
 	if known {
-		return info, nil
+		return info, false, nil
 	}
-	info, err := c.list(ctx)
-	if err != nil {
-		return serverInfo{}, err
+	listCtx, cancel := context.WithTimeout(ctx, c.opt.Timeouts.Connect)
+	defer cancel()
+	info, e = c.list(listCtx)
+	switch {
+	case e != nil && e.Kind == KindStalled && ctx.Err() == nil:
+		return serverInfo{model: c.opt.Model}, true, nil
+	case e != nil:
+		return serverInfo{}, true, e
 	}
+	return c.keep(info), true, nil
+}
+
+// keep remembers what the model list told. A name in the configuration goes before.
+func (c *Client) keep(info serverInfo) serverInfo {
 	if c.opt.Model != "" {
 		info.model = c.opt.Model
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.server, c.known = info, true
-	c.mu.Unlock()
-	return info, nil
+	return info
 }
 
 // list reads the model list. A server that has none, or lists in a form of its
@@ -78,22 +87,42 @@ func (c *Client) list(ctx context.Context) (serverInfo, *Error) {
 	return parseModels(body), nil
 }
 
+// notChat are words in the names of models that do not chat. Servers list them
+// among the others.
+var notChat = regexp.MustCompile(`(?i)embed|rerank|whisper|\btts\b|kokoro|bge-|clip|moderation`)
+
+// parseModels takes the first model that can chat, or the first one. Beside
+// {"data":[{"id"}]} there are {"models":[{"name"}]} and a bare list.
 func parseModels(body []byte) serverInfo {
-	var list struct {
-		Data []struct {
-			ID      string `json:"id"`
-			OwnedBy string `json:"owned_by"`
-		} `json:"data"`
+	type entry struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		OwnedBy string `json:"owned_by"`
 	}
-	if json.Unmarshal(body, &list) != nil {
+	var list struct {
+		Data   []entry `json:"data"`
+		Models []entry `json:"models"`
+	}
+	if json.Unmarshal(body, &list) != nil && json.Unmarshal(body, &list.Data) != nil {
 		return serverInfo{}
 	}
+	if len(list.Data) == 0 {
+		list.Data = list.Models
+	}
+	var first serverInfo
 	for _, m := range list.Data {
-		if m.ID != "" {
-			return serverInfo{model: m.ID, owner: m.OwnedBy}
+		if m.ID == "" {
+			m.ID = m.Name
+		}
+		switch info := (serverInfo{model: m.ID, owner: m.OwnedBy}); {
+		case m.ID == "":
+		case !notChat.MatchString(m.ID):
+			return info
+		case first.model == "":
+			first = info
 		}
 	}
-	return serverInfo{}
+	return first
 }
 
 func (c *Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, *Error) {
@@ -102,32 +131,16 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 		return nil, &Error{Kind: KindRefused, Text: "make request: " + err.Error(), Err: err}
 	}
 	if c.opt.APIKey != nil {
-		if key := c.opt.APIKey(); key != "" {
+		key := c.opt.APIKey()
+		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, &Error{Kind: KindUnauthorized, Text: "the api key holds blanks or signs that no key has",
+				Hint: "set api_key_env or api_key_file in [model] to a valid key"}
+		}
+		if key != "" {
 			req.Header.Set("Authorization", "Bearer "+key)
 		}
 	}
 	return req, nil
-}
-
-// optional returns the optional fields to send to this server.
-func (c *Client) optional(info serverInfo) map[string]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	send := map[string]bool{}
-	if !c.refused[fieldStreamOptions] {
-		send[fieldStreamOptions] = true
-	}
-	if !c.opt.Thinking && templateServers[info.owner] && !c.refused[fieldTemplate] {
-		send[fieldTemplate] = true
-	}
-	return send
-}
-
-// learn notes that the server refused an optional field.
-func (c *Client) learn(field string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.refused[field] = true
 }
 
 // remember notes how the last answer showed its thinking.

@@ -13,6 +13,7 @@ import (
 var failures = map[model.Kind]Key{
 	model.KindUnreachable:  NoExamples,
 	model.KindLoading:      StillLoading,
+	model.KindUntrusted:    Address,
 	model.KindUnauthorized: BadKey,
 	model.KindRefused:      Refused,
 	model.KindNoTools:      Refused,

@@ -43,16 +43,18 @@ type Answer struct {
 	calls  *assembler
 	said   strings.Builder // text before the filter
 	spoken strings.Builder // text after the filter
+	mind   string          // the end of the thinking that came in fields
 	delta  bool            // text came in a delta
 	done   bool
 	res    Result
 }
 
 // NewAnswer starts an answer to a request that offered these tools (nil for
-// none). With opened the text is held back until thinking has ended, see
-// [Result.Opened].
-func NewAnswer(offer markup.Offer, opened bool) *Answer {
-	return &Answer{offer: offer, filter: markup.NewFilter(offer, opened), calls: newAssembler(offer)}
+// none). known are all tools that the conversation has seen: in a round that
+// offers none a call of one of them is still no text. With opened the text is
+// held back until thinking has ended, see [Result.Opened].
+func NewAnswer(offer, known markup.Offer, opened bool) *Answer {
+	return &Answer{offer: offer, filter: markup.NewFilter(known, opened), calls: newAssembler(offer)}
 }
 
 // Add takes one event and returns the text that became certain with it. The
@@ -97,9 +99,12 @@ func eventFault(data []byte) *Fault {
 }
 
 func (a *Answer) frame(data []byte) (string, error) {
+	if data[0] == '[' {
+		return a.list(data)
+	}
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(data, &keys) != nil || len(keys) == 0 {
-		return "", nil // null, {}, [] and the like are padding
+		return "", nil // null, {} and the like are padding
 	}
 	if f := chunkFault(keys); f != nil {
 		return "", f
@@ -120,6 +125,22 @@ func (a *Answer) frame(data []byte) (string, error) {
 	return a.choice(&c.Choices[0])
 }
 
+// list takes frames that came in one JSON list.
+func (a *Answer) list(data []byte) (string, error) {
+	var out strings.Builder
+	for _, item := range elements(data) {
+		if item[0] != '{' {
+			continue
+		}
+		text, err := a.frame(item)
+		out.WriteString(text)
+		if err != nil {
+			return out.String(), err
+		}
+	}
+	return out.String(), nil
+}
+
 func (a *Answer) count(c *chunk) {
 	if c.Usage != nil {
 		a.res.Usage.Prompt = c.Usage.Prompt
@@ -136,6 +157,7 @@ func (a *Answer) count(c *chunk) {
 func (a *Answer) choice(c *choice) (string, error) {
 	if c.Delta.thought() || c.Message.thought() {
 		a.res.Thought = true
+		a.think(c.Delta.thinking() + c.Message.thinking())
 	}
 	fragments := c.Delta.fragments()
 	text := a.newText(c, len(fragments) > 0)
@@ -148,14 +170,29 @@ func (a *Answer) choice(c *choice) (string, error) {
 	a.said.WriteString(text)
 	out := a.filter.Write(text)
 	a.spoken.WriteString(out)
-	if c.FinishReason != "" && a.res.Finish == "" {
-		a.res.Finish = c.FinishReason
+	finish := c.finish()
+	if finish != "" && a.res.Finish == "" {
+		a.res.Finish = finish
 		a.res.Ended = true
 	}
-	if c.FinishReason == "error" {
+	if truthy(c.Error) {
+		return out, errorFault(c.Error)
+	}
+	if finish == "error" {
 		return out, newFault("the server ended the answer with an error", nil)
 	}
 	return out, nil
+}
+
+// maxMind is how much of the end of the thinking is kept, in bytes.
+const maxMind = 16 << 10
+
+// think keeps the end of the thinking: a call may hide there.
+func (a *Answer) think(text string) {
+	a.mind += text
+	if len(a.mind) > 2*maxMind {
+		a.mind = a.mind[len(a.mind)-maxMind:]
+	}
 }
 
 // newText chooses between delta and message. The delta wins; a message counts
@@ -172,7 +209,7 @@ func (a *Answer) newText(c *choice, calls bool) string {
 		return text
 	}
 	text := c.Message.text()
-	if a.delta || text == said && c.FinishReason != "" {
+	if a.delta || text == said && c.finish() != "" {
 		return ""
 	}
 	return text
@@ -203,9 +240,13 @@ func (a *Answer) Close() (string, Result) {
 	r.Calls, r.Dropped = a.calls.calls()
 	r.Thought = r.Thought || a.filter.Thought()
 	r.Opened = a.filter.Opened()
-	if leak := a.filter.Captured(); len(r.Calls) == 0 && leak != "" {
-		r.Calls = a.recovered(leak)
+	switch leak := a.filter.Captured(); {
+	case len(r.Calls) > 0:
+	case leak != "":
+		r.Calls = a.recovered(markup.Recover(leak, a.offer))
 		r.Leaked = len(r.Calls) == 0
+	case strings.TrimSpace(r.Text) == "":
+		r.Calls = a.recovered(markup.RecoverLast(a.mind+a.filter.Mind(), a.offer))
 	}
 	for i := range r.Calls {
 		switch {
@@ -220,9 +261,9 @@ func (a *Answer) Close() (string, Result) {
 
 // recovered makes calls of markup in the text, where their form is certain: the
 // tool was offered and the arguments decode.
-func (a *Answer) recovered(leak string) []Call {
+func (a *Answer) recovered(list []markup.Found) []Call {
 	var calls []Call
-	for _, found := range markup.Recover(leak, a.offer) {
+	for _, found := range list {
 		if c := newCall(newID(), found.Name, found.Arguments, a.offer); c.Problem == "" {
 			calls = append(calls, c)
 		}

@@ -23,7 +23,7 @@ var offered = markup.Offer{
 // returns the text in pieces and the result.
 func collect(t *testing.T, offer markup.Offer, frames ...string) (string, Result, error) {
 	t.Helper()
-	a := NewAnswer(offer, false)
+	a := NewAnswer(offer, offer, false)
 	var text strings.Builder
 	for _, f := range frames {
 		if !strings.HasPrefix(f, "{") || strings.HasPrefix(f, `{"delta`) || strings.HasPrefix(f, `{"message`) {
@@ -109,7 +109,7 @@ func TestAssembly(t *testing.T) {
 			[]string{"c1 get_weather " + oslo, "* get_weather " + ulm}},
 		{"same call twice", []string{`{"index":0,"id":"c1","function":{"name":"get_weather","arguments":` + esc(oslo) + `}}`, `{"index":1,"id":"c1","function":{"name":"get_weather","arguments":` + esc(oslo) + `}}`},
 			[]string{"c1 get_weather " + oslo}},
-		{"number as id", []string{`{"index":0,"id":7,"function":{"name":"get_time"}}`}, []string{"* get_time {}"}},
+		{"number as id", []string{`{"index":0,"id":7,"function":{"name":"get_time"}}`}, []string{"7 get_time {}"}},
 		{"name in pieces", []string{`{"index":0,"id":"c1","function":{"name":"get_","arguments":""}}`, `{"index":0,"function":{"name":"wea"}}`, `{"index":0,"function":{"name":"ther","arguments":` + esc(oslo) + `}}`},
 			[]string{"c1 get_weather " + oslo}},
 		{"name in pieces without index", []string{`{"id":"c1","function":{"name":"get_"}}`, `{"function":{"name":"weather"}}`, `{"function":{"arguments":` + esc(oslo) + `}}`},
@@ -151,7 +151,11 @@ func TestArguments(t *testing.T) {
 		{`"Oslo"`, ""}, {`[1]`, ""}, {`7`, ""},
 		{"```json\n{\"a\":1}\n```", `{"a":1}`},
 		{`{"a":[1,2,],"b":",}",}`, `{"a":[1,2],"b":",}"}`},
-		{`{"a": 1`, ""}, {`{"a": "x`, ""}, {`{'a': True}`, ""}, {`{"a":1} and`, ""},
+		{`{"a": 1`, ""}, {`{"a": "x`, ""}, {`{"a":1} and`, ""}, {`{'a': tea}`, ""}, {`{'a': 'b`, ""},
+		{`{'a': True, "b": 'it\'s', 'c': None,}`, `{"a":true,"b":"it's","c":null}`},
+		{"{\"a\": \"x\ny\"}", `{"a":"x\ny"}`},
+		{`{"a":1}<|im_end|>`, `{"a":1}`}, {"{\"a\":1}\n</tool_call>", `{"a":1}`},
+		{`[]`, "{}"},
 		{`{"n":12345678901234567890}`, `{"n":12345678901234567890}`},
 	}
 	for _, tt := range tests {
@@ -230,6 +234,12 @@ func TestFaults(t *testing.T) {
 		{`{"error_type":"overload","error_message":"busy","choices":null}`, "busy (overload)"},
 		{`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"upstream died"}},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`, "Provider returned error: upstream died (502)"},
 		{`{"choices":[{"delta":{},"finish_reason":"error"}]}`, "the server ended the answer with an error"},
+		{`{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"upstream died"}}]}`, "upstream died"},
+		{`{"detail":"not here"}`, "not here"},
+		{`{"type":"error","message":"no"}`, "no (error)"},
+		{`{"errors":[{"message":"one"},{"message":"two"}]}`, "one; two"},
+		{`{"code":500,"msg":"no"}`, "no (500)"},
+		{`{"error_code":17,"error_msg":"no"}`, "no"},
 	}
 	for _, tt := range tests {
 		_, _, err := collect(t, offered, tt.frame)
@@ -244,13 +254,18 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for _, data := range []string{`{"error":{"message":"gone"}}`, `{"message":"gone"}`, `gone`} {
-		if _, err := NewAnswer(nil, false).Add(Event{Name: "error", Data: []byte(data)}); err == nil || err.Error() != "gone" {
+		if _, err := NewAnswer(nil, nil, false).Add(Event{Name: "error", Data: []byte(data)}); err == nil || err.Error() != "gone" {
 			t.Errorf("error event %s: got %v", data, err)
 		}
 	}
-	_, res, err := collect(t, offered, `{"detail":"not here"}`)
-	if err != nil || res.Suspect == nil || res.Suspect.Message != "not here" {
-		t.Errorf("detail alone: got %+v, %v", res.Suspect, err)
+	a := NewAnswer(nil, nil, false)
+	_, err := a.Add(Event{Data: []byte(`{"message":"not here"}`)})
+	if _, res := a.Close(); err != nil || res.Suspect == nil || res.Suspect.Message != "not here" {
+		t.Errorf("message alone: got %+v, %v", res.Suspect, err)
+	}
+	_, err = NewAnswer(nil, nil, false).Add(Event{Data: []byte(`[{"error":{"code":429,"message":"no","status":"RESOURCE_EXHAUSTED"}}]`)})
+	if err == nil || err.Error() != "no (429)" {
+		t.Errorf("list: got %v", err)
 	}
 }
 
@@ -284,7 +299,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"x\",\"function\":{\"name\":\"get_\"}},{\"function\":{\"name\":\"time\"}}]}}]}\n[DONE]")
 	f.Add(`{"choices":[{"message":{"content":[{"type":"text","text":"<tool_call>{\"name\":\"get_time\"}"}],"function_call":{"name":"a b"}},"finish_reason":"length"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		a := NewAnswer(offered, false)
+		a := NewAnswer(offered, offered, false)
 		var text strings.Builder
 		for _, line := range strings.Split(body, "\n") {
 			out, err := a.Add(Event{Data: []byte(line)})

@@ -66,6 +66,8 @@ func (a *assembler) mergeName(s *slot, piece string) {
 	case piece == "" || piece == s.name:
 	case s.name == "":
 		s.name = piece
+	case strings.HasPrefix(piece, s.name) && a.begins(piece): // all of it so far
+		s.name = piece
 	case s.args.Len() == 0 && (!a.offered(s.name) || a.begins(s.name+piece)):
 		s.name += piece
 	}
@@ -88,7 +90,7 @@ func (a *assembler) route(f fragment) *slot {
 
 // opens tells that a fragment under a known index is the start of another call.
 func (a *assembler) opens(s *slot, f fragment) bool {
-	if f.name == "" {
+	if f.name == "" || s.name == "" && (s.id == "" || f.id == "" || f.id == s.id) {
 		return false
 	}
 	if f.name != s.name && a.offered(f.name) && a.offered(s.name) {
@@ -169,7 +171,7 @@ func (a *assembler) calls() (calls []Call, dropped int) {
 	used := map[string]bool{}
 	for _, s := range a.slots {
 		raw := s.args.String()
-		key := [3]string{s.id, s.name, raw}
+		key := [3]string{s.id, s.name, canonical(raw)}
 		if strings.TrimSpace(s.name) == "" || s.id != "" && seen[key] {
 			dropped++
 			continue
@@ -183,6 +185,21 @@ func (a *assembler) calls() (calls []Call, dropped int) {
 		calls = append(calls, c)
 	}
 	return calls, dropped
+}
+
+// canonical gives equal JSON values one form; what is no JSON stays as it is.
+func canonical(raw string) string {
+	dec := json.NewDecoder(strings.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil || dec.More() {
+		return raw
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return string(b)
 }
 
 // newID makes an id of nine letters and digits, the one form that every known

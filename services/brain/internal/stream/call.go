@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func newCall(id, name, raw string, offer markup.Offer) Call {
 // rest a name that servers accept in a history.
 func cleanName(name string, offer markup.Offer) string {
 	name, _, _ = strings.Cut(name, "<|")
-	name = strings.TrimSpace(name)
+	name = strings.TrimSuffix(strings.TrimSpace(name), "()")
 	name = markup.Resolve(name, offer)
 	name = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -88,18 +89,20 @@ var emptyObject = json.RawMessage("{}")
 
 // parseArguments returns the JSON object that raw stands for. Nothing and null
 // are {}; an object encoded as a string is decoded again; of several values in a
-// row empty objects are nothing and equal ones are one. Only a code fence and
-// commas before a closing bracket are repaired: a brace is never closed, since a
-// cut-off value may be a wrong value. When ok is false the result is {}.
+// row empty objects are nothing and equal ones are one. Only what can mean one
+// thing is repaired, see [markup.Literal]: a brace is never closed, since a cut-off
+// value may be a wrong value. When ok is false the result is {}.
 func parseArguments(raw string) (args json.RawMessage, ok bool) {
 	raw = strings.TrimSpace(raw)
+	if raw == "[]" { // PHP's empty map
+		return emptyObject, true
+	}
 	objects, ok := objectsIn(raw, 2)
 	if !ok {
 		objects, ok = objectsIn(repair(raw), 2)
 	}
 	objects = slices.DeleteFunc(objects, func(o string) bool { return o == "{}" })
-	slices.Sort(objects)
-	objects = slices.Compact(objects)
+	objects = slices.CompactFunc(objects, func(a, b string) bool { return canonical(a) == canonical(b) })
 	if !ok || len(objects) > 1 {
 		return emptyObject, false
 	}
@@ -146,29 +149,25 @@ func objectsIn(s string, depth int) ([]string, bool) {
 	}
 }
 
-// repair takes a code fence off and drops commas before a closing bracket.
+// tailToken is what servers leave behind the arguments.
+var tailToken = regexp.MustCompile(`\s*(?:<[|｜][^<>]*>|</\w+>)$`)
+
+// repair takes a code fence and left-over tokens off, and makes JSON of a value
+// that is none but can mean only one thing.
 func repair(s string) string {
 	if body, found := strings.CutPrefix(s, "```"); found {
 		body = strings.TrimSuffix(strings.TrimSpace(body), "```")
 		s = strings.TrimSpace(strings.TrimPrefix(body, "json"))
 	}
-	var b strings.Builder
-	quoted, escaped := false, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case !quoted && c == ',':
-			rest := strings.TrimLeft(s[i+1:], " \t\r\n")
-			if strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") {
-				continue
-			}
+	for {
+		rest := tailToken.ReplaceAllString(s, "")
+		if rest == s {
+			break
 		}
-		b.WriteByte(s[i])
+		s = rest
 	}
-	return b.String()
+	if v, ok := markup.Literal(s); ok {
+		return string(v)
+	}
+	return s
 }

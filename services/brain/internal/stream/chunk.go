@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -18,25 +19,70 @@ type chunk struct {
 }
 
 type choice struct {
-	Delta        message `json:"delta"`
-	Message      message `json:"message"`
-	FinishReason string  `json:"finish_reason"`
+	Delta        message         `json:"delta"`
+	Message      message         `json:"message"`
+	FinishReason string          `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// finish returns the finish reason. Some servers write the absence of one as a
+// word (koboldcpp, old text-generation-webui).
+func (c *choice) finish() string {
+	if c.FinishReason == "null" || c.FinishReason == "None" {
+		return ""
+	}
+	return c.FinishReason
 }
 
 type message struct {
 	Content          json.RawMessage `json:"content"`
 	Refusal          string          `json:"refusal"`
-	ReasoningContent string          `json:"reasoning_content"`
-	Reasoning        string          `json:"reasoning"`
-	Thinking         string          `json:"thinking"`
-	ToolCalls        []toolCall      `json:"tool_calls"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningText    json.RawMessage `json:"reasoning_text"`
+	Thinking         json.RawMessage `json:"thinking"`
+	ThinkingContent  json.RawMessage `json:"thinking_content"`
+	Thought          json.RawMessage `json:"thought"`
+	Details          json.RawMessage `json:"reasoning_details"`
+	ToolCalls        json.RawMessage `json:"tool_calls"`
 	FunctionCall     *function       `json:"function_call"`
 }
 
+// A toolCall is one entry of tool_calls. Name and Arguments beside the function
+// are where they should not be, and are.
 type toolCall struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Function function `json:"function"`
+	Index     json.RawMessage `json:"index"`
+	ID        json.RawMessage `json:"id"`
+	Function  function        `json:"function"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+func (c *toolCall) fragment() fragment {
+	f := fragment{id: scalarText(c.ID), name: c.Function.Name, args: argumentPiece(c.Function.Arguments)}
+	if n, err := strconv.ParseFloat(scalarText(c.Index), 64); err == nil { // "0" and 0.0 are seen
+		index := int(n)
+		f.index = &index
+	}
+	if f.name == "" {
+		f.name = c.Name
+	}
+	if f.args == "" {
+		f.args = argumentPiece(c.Arguments)
+	}
+	return f
+}
+
+// scalarText returns a string or a number as text, and "" for all else.
+func scalarText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if n := json.Number(raw); json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
 }
 
 type function struct {
@@ -87,39 +133,87 @@ func contentText(raw json.RawMessage) string {
 		}
 		return s
 	case '[':
-		var parts []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if decode(raw, &parts) != nil {
+		var parts []json.RawMessage
+		if json.Unmarshal(raw, &parts) != nil {
 			return ""
 		}
 		var b strings.Builder
 		for _, p := range parts {
-			if p.Type == "text" || p.Type == "output_text" {
-				b.WriteString(p.Text)
-			}
+			b.WriteString(contentText(p))
 		}
 		return b.String()
+	case '{':
+		return partText(raw)
 	}
 	return ""
 }
 
+// partText returns the text of one part of a content list. A part of another type
+// (thinking, reference) is not said; a type may be missing.
+func partText(raw json.RawMessage) string {
+	var part struct {
+		Type string          `json:"type"`
+		Text json.RawMessage `json:"text"`
+	}
+	if decode(raw, &part) != nil {
+		return ""
+	}
+	switch part.Type {
+	case "", "text", "output_text":
+		var inner struct {
+			Value string `json:"value"`
+		}
+		if decode(part.Text, &inner) == nil && inner.Value != "" {
+			return inner.Value
+		}
+		return scalarText(part.Text)
+	}
+	return ""
+}
+
+// thinking returns the thinking in the fields that servers use for it. Where two
+// hold the same it comes twice, which does no harm: nobody hears it.
+func (m *message) thinking() string {
+	var b strings.Builder
+	for _, raw := range []json.RawMessage{
+		m.ReasoningContent, m.Reasoning, m.ReasoningText, m.Thinking, m.ThinkingContent, m.Thought,
+	} {
+		b.WriteString(scalarText(raw))
+	}
+	return b.String()
+}
+
+// thought tells that a message holds thinking of any form.
 func (m *message) thought() bool {
-	return m.ReasoningContent != "" || m.Reasoning != "" || m.Thinking != ""
+	return m.thinking() != "" || truthy(m.Details) || truthy(m.Reasoning) || truthy(m.Thinking)
 }
 
 // fragments returns the pieces of tool calls in this message. The old
 // function_call field is a call without index and id.
 func (m *message) fragments() []fragment {
 	var fs []fragment
-	for _, c := range m.ToolCalls {
-		fs = append(fs, fragment{index: c.Index, id: c.ID, name: c.Function.Name, args: argumentPiece(c.Function.Arguments)})
+	for _, raw := range elements(m.ToolCalls) {
+		var c toolCall
+		if truthy(raw) && decode(raw, &c) == nil {
+			fs = append(fs, c.fragment())
+		}
 	}
 	if len(fs) == 0 && m.FunctionCall != nil {
 		fs = append(fs, fragment{name: m.FunctionCall.Name, args: argumentPiece(m.FunctionCall.Arguments)})
 	}
 	return fs
+}
+
+// elements returns the elements of a list, or an object as its only one.
+func elements(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		return list
+	}
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] == '{' {
+		return []json.RawMessage{raw}
+	}
+	return nil
 }
 
 // argumentPiece returns the text of an arguments field. It should be a string;

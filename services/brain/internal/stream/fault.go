@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -24,10 +25,19 @@ func (f *Fault) Error() string {
 }
 
 // ParseFault finds the error in a body: {"error":{...}}, {"error":"text"},
-// {"object":"error"}, {"detail":...}, {"error_type","error_message"} or
-// {"message"}. It returns nil when the body is none of these; whether plain text
-// is an error only the status can tell.
+// {"object":"error"}, {"type":"error"}, {"errors":[...]}, {"detail":...},
+// {"error_type","error_message"}, {"code","msg"} or {"message"}, also in a list. It
+// returns nil when the body is none of these; whether plain text is an error only
+// the status can tell.
 func ParseFault(body []byte) *Fault {
+	if body = bytes.TrimSpace(body); len(body) > 0 && body[0] == '[' {
+		for _, item := range elements(body) {
+			if f := ParseFault(item); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
 	var v map[string]json.RawMessage
 	if json.Unmarshal(body, &v) != nil {
 		return nil
@@ -35,7 +45,7 @@ func ParseFault(body []byte) *Fault {
 	if f := chunkFault(v); f != nil {
 		return f
 	}
-	for _, key := range []string{"detail", "message"} {
+	for _, key := range []string{"message", "msg"} {
 		if text := faultText(v[key]); text != "" {
 			return newFault(text, v)
 		}
@@ -46,25 +56,46 @@ func ParseFault(body []byte) *Fault {
 // chunkFault looks only for what marks a stream frame as an error, whatever else
 // the frame holds: "error": null is none.
 func chunkFault(v map[string]json.RawMessage) *Fault {
-	if raw := v["error"]; truthy(raw) {
-		var inner map[string]json.RawMessage
-		if json.Unmarshal(raw, &inner) == nil {
-			return newFault(faultText(raw), inner)
+	if truthy(v["error"]) {
+		f := errorFault(v["error"])
+		if f.Type == "" {
+			f.Type = newFault("", v).Type
 		}
-		return newFault(faultText(raw), v)
+		return f
 	}
-	if truthy(v["error_message"]) {
-		return newFault(faultText(v["error_message"]), v)
+	for _, key := range []string{"error_message", "error_msg", "errors"} {
+		if truthy(v[key]) {
+			return newFault(faultText(v[key]), v)
+		}
 	}
-	if contentText(v["object"]) == "error" {
+	if scalarText(v["object"]) == "error" || scalarText(v["type"]) == "error" {
 		return newFault(faultText(v["message"]), v)
+	}
+	if truthy(v["choices"]) {
+		return nil
+	}
+	if truthy(v["detail"]) { // FastAPI
+		return newFault(faultText(v["detail"]), v)
+	}
+	for _, key := range []string{"status", "code", "status_code"} {
+		n, err := strconv.Atoi(scalarText(v[key]))
+		if text := faultText(v["message"]) + faultText(v["msg"]); err == nil && n >= 400 && text != "" {
+			return newFault(text, v)
+		}
 	}
 	return nil
 }
 
+// errorFault reads the value of an error key: an object or words.
+func errorFault(raw json.RawMessage) *Fault {
+	var inner map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &inner) // words have no type
+	return newFault(faultText(raw), inner)
+}
+
 func newFault(text string, v map[string]json.RawMessage) *Fault {
 	f := &Fault{Message: shorten(text)}
-	for _, key := range []string{"type", "error_type", "code"} {
+	for _, key := range []string{"type", "error_type", "code", "status"} {
 		if s := strings.Trim(string(v[key]), `"`); truthy(v[key]) && f.Type == "" {
 			f.Type = shorten(s)
 		}

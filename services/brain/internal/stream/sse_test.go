@@ -171,7 +171,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		r, a := NewReader(bytes.NewReader(body.Bytes())), NewAnswer(nil, false)
+		r, a := NewReader(bytes.NewReader(body.Bytes())), NewAnswer(nil, nil, false)
 		for {
 			ev, err := r.Next()
 			if err != nil {

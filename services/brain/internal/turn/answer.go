@@ -155,6 +155,8 @@ func (r *run) chatFailed(ctx context.Context, err error) {
 	case e.Retry == model.RetryAgain && !r.written && !r.again:
 		r.again = true
 		r.chat(ctx)
+	case e.Retry == model.RetryAdapted && !r.written:
+		r.chat(ctx)
 	case e.Retry == model.RetryBare && !r.written && r.prompt.Bare():
 		r.log.Warn("the chat server takes no tools", "error", e, "hint", e.Hint)
 		r.chat(ctx)

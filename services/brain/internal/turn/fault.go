@@ -29,8 +29,8 @@ func asError(e *model.Error) *proto.Error {
 		code = proto.CodeTimeout
 	case model.KindCancelled:
 		code = proto.CodeCancelled
-	case model.KindUnauthorized:
+	case model.KindUnauthorized, model.KindUntrusted:
 		code = proto.CodeDenied
 	}
-	return &proto.Error{Code: code, Op: "ask chat server", Text: e.Text, Hint: e.Hint}
+	return &proto.Error{Code: code, Op: "ask chat server", Text: e.Reason(), Hint: e.Hint}
 }
