@@ -32,6 +32,8 @@ type engine struct {
 func (e *engine) Name() string     { return "test" }
 func (e *engine) Version() string  { return "7" }
 func (e *engine) Voices() []string { return []string{"a", "b"} }
+func (e *engine) Detail() any      { return nil }
+func (e *engine) Close()           {}
 
 func (e *engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Emit) error {
 	e.mu.Lock()
@@ -51,7 +53,7 @@ func (e *engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Em
 		for i := range samples {
 			samples[i] = 0.5
 		}
-		emit(engineRate, samples)
+		emit(synth.Sound{Rate: engineRate, Samples: samples})
 	}
 	return ctx.Err()
 }

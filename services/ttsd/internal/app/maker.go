@@ -106,9 +106,9 @@ func (m *maker) make(ctx context.Context, j job) error {
 
 // attempt says whether some sound was made, also when not all of it was.
 func (j job) attempt(ctx context.Context) (some bool, err error) {
-	err = j.engine.Synthesize(ctx, j.sentence, func(rate int, samples []float32) {
+	err = j.engine.Synthesize(ctx, j.sentence, func(sound synth.Sound) {
 		some = true
-		j.clip.Append(rate, samples)
+		j.clip.Append(sound)
 	})
 	return some, err
 }

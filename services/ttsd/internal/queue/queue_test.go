@@ -467,11 +467,29 @@ func TestHeardOf(t *testing.T) {
 		{500 * time.Millisecond, 500 * time.Millisecond, false, "It is"},
 		{time.Second, 0, false, "It is ten past"},
 	} {
-		if got := heardOf("It is ten past four.", extent{Played: c.played, Total: c.total, Whole: c.whole}); got != c.want {
+		if got := heardOf(proto.SpeechSay{Text: "It is ten past four."}, extent{Played: c.played, Total: c.total, Whole: c.whole}); got != c.want {
 			t.Errorf("%v of %v (whole %v): %q, want %q", c.played, c.total, c.whole, got, c.want)
 		}
 	}
-	if got := heardOf("però è così", extent{Played: 50, Total: 100, Whole: true}); got != "però" {
+	for _, c := range []struct {
+		text, spoken string
+		said         int
+		want         string
+	}{
+		{"It is 10:15.", "It is 10:15.", 5, "It is"},
+		{"It is 10:15.", "It is 10:15.", 12, "It is 10:15."},
+		{"It is 10:15.", "It is 10:15.", 0, ""},
+		{"**It** is  ten.", "It is ten.", 5, "**It** is"}, // as many words
+		{"See [it](x) at 5 km.", "See it at five km per hour.", 9, "See"},
+		{"a", "a", 99, "a"},
+		{"It is so.", "", 0, "It"}, // without a spoken form the share counts
+	} {
+		say := proto.SpeechSay{Text: c.text, Spoken: c.spoken}
+		if got := heardOf(say, extent{Played: 400, Total: 1000, Whole: true, Timed: true, Said: c.said}); got != c.want {
+			t.Errorf("%d bytes of %q said of %q: %q, want %q", c.said, c.spoken, c.text, got, c.want)
+		}
+	}
+	if got := heardOf(proto.SpeechSay{Text: "però è così"}, extent{Played: 50, Total: 100, Whole: true}); got != "però" {
 		t.Errorf("heard %q", got)
 	}
 }

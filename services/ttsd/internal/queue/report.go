@@ -90,7 +90,7 @@ func (q *Queue) Cut(e extent) {
 func (t *turn) at(e extent) (index int, ms int64, heard string) {
 	for i := t.done; i < t.made; i++ {
 		if s := t.list[i]; s.key == e.Key && s.started {
-			return s.say.Index, e.Played.Milliseconds(), heardOf(s.say.Text, e)
+			return s.say.Index, e.Played.Milliseconds(), heardOf(s.say, e)
 		}
 	}
 	switch {
@@ -131,10 +131,13 @@ func take(list *[]*turn) *turn {
 // first says whether a turn is the one being spoken.
 func (q *Queue) first(t *turn) bool { return len(q.turns) > 0 && q.turns[0] == t }
 
-// heardOf cuts a shown text to what was heard, by the share of the sound that was
-// played, back to the last whole word.
-func heardOf(text string, e extent) string {
-	total := e.Total
+// heardOf cuts the shown text to what was heard, back to the last whole word: by the
+// words that the engine told, else by the share of the sound that was played.
+func heardOf(say proto.SpeechSay, e extent) string {
+	text, total := say.Text, e.Total
+	if e.Timed && say.Spoken != "" {
+		return heardWords(text, say.Spoken, e.Said)
+	}
 	if !e.Whole {
 		total = max(total, time.Duration(utf8.RuneCountInString(text))*perRune)
 	}
@@ -144,8 +147,34 @@ func heardOf(text string, e extent) string {
 	if e.Played >= total {
 		return text
 	}
+	return wholeWords(text, float64(e.Played)/float64(total))
+}
+
+// heardWords finds in the shown text what was said of the spoken one: word by word
+// when both have as many, else by the share.
+func heardWords(text, spoken string, said int) string {
+	said = max(0, min(said, len(spoken)))
+	if said == len(spoken) {
+		return text
+	}
+	shown := strings.Fields(text)
+	if len(shown) != len(strings.Fields(spoken)) {
+		return wholeWords(text, float64(said)/float64(len(spoken)))
+	}
+	end := 0
+	for _, word := range shown[:len(strings.Fields(spoken[:said]))] {
+		end += strings.Index(text[end:], word) + len(word)
+	}
+	return text[:end]
+}
+
+// wholeWords is the beginning of a text of that share, back to the last whole word.
+func wholeWords(text string, share float64) string {
 	runes := []rune(text)
-	n := int(int64(len(runes)) * int64(e.Played) / int64(total))
+	n := int(float64(len(runes)) * share)
+	if n >= len(runes) {
+		return text
+	}
 	for n > 0 && !unicode.IsSpace(runes[n]) {
 		n--
 	}

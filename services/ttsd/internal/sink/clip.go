@@ -3,10 +3,12 @@
 package sink
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"example.org/desktop-assistant/pkg/audio"
+	"example.org/desktop-assistant/services/ttsd/internal/synth"
 )
 
 // A Clip is the sound of one sentence while it is being made. One goroutine
@@ -17,6 +19,7 @@ type Clip struct {
 	mu      sync.Mutex
 	rate    int
 	samples []float32
+	words   []synth.Word // At counts from the clip's first sample
 	whole   bool
 	err     error
 	changed chan struct{} // closed and replaced when there is more
@@ -25,14 +28,17 @@ type Clip struct {
 // NewClip makes an empty one. key is not 0.
 func NewClip(key int64) *Clip { return &Clip{key: key, changed: make(chan struct{})} }
 
-// Append adds samples, which the clip keeps. The rate of the first counts.
-func (c *Clip) Append(rate int, samples []float32) {
+// Append adds sound, which the clip keeps. The rate of the first counts.
+func (c *Clip) Append(s synth.Sound) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.rate == 0 {
-		c.rate = rate
+		c.rate = s.Rate
 	}
-	c.samples = append(c.samples, samples...)
+	for _, w := range s.Words {
+		c.words = append(c.words, synth.Word{At: len(c.samples) + w.At, Text: w.Text})
+	}
+	c.samples = append(c.samples, s.Samples...)
 	c.signal()
 }
 
@@ -56,6 +62,7 @@ func (c *Clip) signal() {
 type sound struct {
 	rate    int // 0 before the first sample
 	samples []float32
+	words   []synth.Word
 	whole   bool
 	err     error
 	changed <-chan struct{}
@@ -64,7 +71,7 @@ type sound struct {
 func (c *Clip) sound() sound {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return sound{c.rate, c.samples, c.whole, c.err, c.changed}
+	return sound{c.rate, c.samples, c.words, c.whole, c.err, c.changed}
 }
 
 func (s sound) duration(samples int) time.Duration { return audio.Duration(samples, s.rate) }
@@ -83,7 +90,19 @@ type track struct {
 
 func (t *track) extent() Extent {
 	s := t.clip.sound()
-	return Extent{Key: t.clip.key, Played: s.duration(t.heard), Total: s.duration(len(s.samples)), Whole: s.whole && s.err == nil}
+	return Extent{
+		Key: t.clip.key, Played: s.duration(t.heard), Total: s.duration(len(s.samples)), Whole: s.whole && s.err == nil,
+		Timed: len(s.words) > 0, Said: said(s.words, t.heard),
+	}
+}
+
+// said is how much of the text was said after so many samples.
+func said(words []synth.Word, heard int) int {
+	n, _ := slices.BinarySearchFunc(words, heard+1, func(w synth.Word, at int) int { return w.At - at })
+	if n == 0 {
+		return 0
+	}
+	return words[n-1].Text
 }
 
 // next makes the samples to write next, at most room. dry says that the listener

@@ -19,6 +19,7 @@ import (
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
 	"example.org/desktop-assistant/services/ttsd/internal/sink/sinktest"
+	"example.org/desktop-assistant/services/ttsd/internal/synth"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,7 +107,7 @@ func loud(d time.Duration) []float32 {
 
 func whole(key int64, d time.Duration) *sink.Clip {
 	c := sink.NewClip(key)
-	c.Append(rate, loud(d))
+	c.Append(synth.Sound{Rate: rate, Samples: loud(d)})
 	c.End(nil)
 	return c
 }
@@ -156,13 +157,13 @@ func TestGrowingClip(t *testing.T) {
 		c := sink.NewClip(1)
 		r.player.Play(c)
 		time.Sleep(100 * time.Millisecond)
-		c.Append(rate, loud(300*time.Millisecond))
+		c.Append(synth.Sound{Rate: rate, Samples: loud(300 * time.Millisecond)})
 		time.Sleep(time.Millisecond)
 		r.want()
 		time.Sleep(50 * time.Millisecond)
 		r.want("started 1 at 100")
 		time.Sleep(3 * time.Second)
-		c.Append(rate, loud(200*time.Millisecond))
+		c.Append(synth.Sound{Rate: rate, Samples: loud(200 * time.Millisecond)})
 		c.End(nil)
 		time.Sleep(time.Second)
 		r.want("finished 1 500")
@@ -280,7 +281,7 @@ func TestSpeakerThatStaysAway(t *testing.T) {
 func TestOtherRateGetsAStreamOfItsOwn(t *testing.T) {
 	in(t, 1, func(r *room) {
 		c := sink.NewClip(2)
-		c.Append(2*rate, loud(time.Second))
+		c.Append(synth.Sound{Rate: 2 * rate, Samples: loud(time.Second)})
 		c.End(nil)
 		r.player.Play(whole(1, time.Second))
 		r.player.Play(c)
@@ -298,7 +299,7 @@ func TestClipsWithoutSoundAndClipsThatFail(t *testing.T) {
 		silent := sink.NewClip(2)
 		silent.End(nil)
 		broken := sink.NewClip(3)
-		broken.Append(rate, loud(500*time.Millisecond))
+		broken.Append(synth.Sound{Rate: rate, Samples: loud(500 * time.Millisecond)})
 		broken.End(errors.New("broken"))
 		r.player.Play(whole(1, 200*time.Millisecond))
 		r.player.Play(silent)

@@ -57,6 +57,10 @@ type Extent struct {
 	Played time.Duration
 	Total  time.Duration // how long it is, as far as it is synthesised
 	Whole  bool          // Total is all there will be
+	// Timed says that the engine told where words end; then Said is how many bytes
+	// of the spoken text were heard.
+	Timed bool
+	Said  int
 }
 
 // Listener hears what becomes of the clips, in order, on the player's goroutine.

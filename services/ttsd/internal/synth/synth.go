@@ -10,11 +10,28 @@ import "context"
 type Sentence struct {
 	Text     string // in spoken form, on one line, never empty
 	Language string // key of the configuration ("en", "it"), or a tag such as "pt-br"
+	Voice    string // a blend of voices for this sentence alone; "" means the language's
+	// Soon says that someone waits for the first sound, and nothing is heard
+	// meanwhile: the beginning may be made before the rest.
+	Soon bool
 }
 
-// Emit takes the next samples of a sentence: mono, -1 to 1, at rate hertz, which
-// is the same for all of a sentence. They belong to the receiver afterwards.
-type Emit func(rate int, samples []float32)
+// A Sound is the next part of a sentence.
+type Sound struct {
+	Rate    int       // in hertz, the same for all of a sentence
+	Samples []float32 // mono, -1 to 1
+	// Words says how far the text has come, in rising order; an engine that does
+	// not know leaves it empty.
+	Words []Word
+}
+
+// A Word says that after At samples of its sound, Text bytes of the sentence's
+// text were said.
+type Word struct{ At, Text int }
+
+// Emit takes the next sound of a sentence, which belongs to the receiver
+// afterwards.
+type Emit func(Sound)
 
 // An Engine turns sentences into sound.
 //
@@ -33,5 +50,10 @@ type Engine interface {
 	Version() string
 	// Voices lists what it can speak, sorted, in the engine's own names.
 	Voices() []string
+	// Detail is shown by the status as JSON: what it is made of. nil is fine.
+	Detail() any
 	Synthesize(ctx context.Context, s Sentence, emit Emit) error
+	// Close gives back what it holds, when nothing is synthesised any more. Twice
+	// is fine. The other methods, but Synthesize, work afterwards.
+	Close()
 }

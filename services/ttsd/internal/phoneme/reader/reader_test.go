@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -150,7 +151,11 @@ func TestHelperDies(t *testing.T) {
 func scripted(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), helperName)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+	// Another test may start a process while this one has the file open for writing,
+	// which then cannot be run: so a shell writes it.
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat >"$0" && chmod 700 "$0"`, path)
+	write.Stdin = strings.NewReader("#!/bin/sh\n" + script)
+	if err := write.Run(); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -138,6 +138,12 @@ func (e *Engine) Version() string { return e.version }
 // Voices are the languages it knows.
 func (e *Engine) Voices() []string { return slices.Clone(e.voices) }
 
+// Detail is nothing: it is all in the version.
+func (e *Engine) Detail() any { return nil }
+
+// Close has nothing to do.
+func (e *Engine) Close() {}
+
 // voice chooses for a language: what the configuration says, else its own voice of
 // that name, else one of the same language, else the fallback.
 func (e *Engine) voice(language string) string {
@@ -185,9 +191,9 @@ func (e *Engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Em
 		}
 		return fault("%v", err)
 	}
-	readErr := read(out, func(rate int, samples []float32) {
+	readErr := read(out, func(sound synth.Sound) {
 		stalled.Reset(stallLimit)
-		emit(rate, samples)
+		emit(sound)
 	})
 	err = cmd.Wait()
 	switch {
@@ -240,7 +246,7 @@ func read(r io.Reader, emit synth.Emit) error {
 	for buf := make([]byte, chunk); ; {
 		n, err := io.ReadFull(in, buf)
 		if n > 1 {
-			emit(rate, floats(buf[:n&^1]))
+			emit(synth.Sound{Rate: rate, Samples: floats(buf[:n&^1])})
 		}
 		switch err {
 		case nil:

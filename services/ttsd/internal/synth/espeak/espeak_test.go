@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,12 +36,12 @@ func find(t *testing.T, speed float64) *Engine {
 
 func speak(t *testing.T, e *Engine, text, language string) (rate int, samples []float32) {
 	t.Helper()
-	err := e.Synthesize(t.Context(), synth.Sentence{Text: text, Language: language}, func(r int, s []float32) {
-		if rate != 0 && r != rate {
-			t.Errorf("the rate changed from %d to %d", rate, r)
+	err := e.Synthesize(t.Context(), synth.Sentence{Text: text, Language: language}, func(s synth.Sound) {
+		if rate != 0 && s.Rate != rate {
+			t.Errorf("the rate changed from %d to %d", rate, s.Rate)
 		}
-		rate = r
-		samples = append(samples, s...)
+		rate = s.Rate
+		samples = append(samples, s.Samples...)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +118,7 @@ func TestCancelEndsTheProgram(t *testing.T) {
 	e := find(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err := e.Synthesize(ctx, synth.Sentence{Text: strings.Repeat("a long story without an end ", 3000), Language: "en"}, func(int, []float32) { cancel() })
+	err := e.Synthesize(ctx, synth.Sentence{Text: strings.Repeat("a long story without an end ", 3000), Language: "en"}, func(synth.Sound) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v, want the context's", err)
 	}
@@ -136,7 +137,11 @@ func TestMissingProgram(t *testing.T) {
 func fake(t *testing.T, script string) *Engine {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), program)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+	// Another test may start a process while this one has the file open for writing,
+	// which then cannot be run: so a shell writes it.
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat >"$0" && chmod 700 "$0"`, path)
+	write.Stdin = strings.NewReader("#!/bin/sh\n" + script)
+	if err := write.Run(); err != nil {
 		t.Fatal(err)
 	}
 	return &Engine{path: path, voices: []string{"en-us"}, speed: normalSpeed}
@@ -150,7 +155,7 @@ func TestProgramThatFails(t *testing.T) {
 		"echo this is certainly not a sound but text of some length": "its output is no sound",
 		"printf RIFF": "read its sound: unexpected EOF",
 	} {
-		err := fake(t, script).Synthesize(t.Context(), synth.Sentence{Text: "hello"}, func(int, []float32) {})
+		err := fake(t, script).Synthesize(t.Context(), synth.Sentence{Text: "hello"}, func(synth.Sound) {})
 		var e *proto.Error
 		if !errors.As(err, &e) || e.Code != proto.CodeFailed || e.Text != want || e.Hint == "" {
 			t.Errorf("%q: error is %#v, want failed: %s", script, err, want)
@@ -160,7 +165,7 @@ func TestProgramThatFails(t *testing.T) {
 	if err := os.Remove(e.path); err != nil {
 		t.Fatal(err)
 	}
-	err := e.Synthesize(t.Context(), synth.Sentence{Text: "hello"}, func(int, []float32) {})
+	err := e.Synthesize(t.Context(), synth.Sentence{Text: "hello"}, func(synth.Sound) {})
 	if !errors.Is(err, &proto.Error{Code: proto.CodeUnavailable}) {
 		t.Errorf("a program that is gone gives %v, want unavailable", err)
 	}
@@ -170,7 +175,7 @@ func TestReadOfCutSound(t *testing.T) {
 	t.Parallel()
 	sound := audio.EncodeWAV([]int16{1, -1, 32767, -32768}, 22050)
 	var got []float32
-	if err := read(bytes.NewReader(sound[:len(sound)-1]), func(_ int, s []float32) { got = append(got, s...) }); err != nil {
+	if err := read(bytes.NewReader(sound[:len(sound)-1]), func(s synth.Sound) { got = append(got, s.Samples...) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []float32{1. / 32768, -1. / 32768, 32767. / 32768}; !slices.Equal(got, want) {
