@@ -231,6 +231,8 @@ type SpeechSay struct {
 	Language string `json:"language"`
 	Owner    string `json:"owner,omitempty"`  // "service/instance" that asks, or it is invalid; when it vanishes, its turns stop
 	Behind   bool   `json:"behind,omitempty"` // queue behind what is being said instead of superseding it
+	Voice    string `json:"voice,omitempty"`  // a blend such as "if_sara 0.8, af_bella 0.2"; "" = the language's
+	Fixed    bool   `json:"fixed,omitempty"`  // words of the assistant's own that come again: their sound may be kept
 }
 
 // Verb is "speech.say".
@@ -275,8 +277,9 @@ type SpeechVoices struct{}
 
 // Voices is the reply of [SpeechVoices].
 type Voices struct {
-	Engine string   `json:"engine"`
-	Voices []string `json:"voices"`
+	Engine string            `json:"engine"`
+	Voices []string          `json:"voices"`
+	Blends map[string]string `json:"blends,omitempty"` // what each configured language is spoken with
 }
 
 // Verb is "speech.voices".

@@ -45,7 +45,7 @@ var commands = []anyCommand{
 	command(SpeechStop{Turn: "t1"}, TurnsStopped{Turns: []string{"t1"}}),
 	command(SpeechPause{}, Done{}),
 	command(SpeechResume{}, Done{}),
-	command(SpeechVoices{}, Voices{Engine: "espeak", Voices: []string{"en", "it"}}),
+	command(SpeechVoices{}, Voices{Engine: "kokoro", Voices: []string{"af_heart", "if_sara"}, Blends: map[string]string{"en": "af_heart 1"}}),
 	command(StatusOf{Daemon: "ttsd"}, Status{Service: "ttsd", Version: "0.1.0", Instance: "i1", PID: 4242, UptimeMS: 60000, Problems: []Problem{}}),
 	command(ReloadOf{Daemon: "brain"}, Done{}),
 }

@@ -185,7 +185,7 @@ type broken struct{}
 func (broken) Read(context.Context, string, string) (string, error) { return "", os.ErrClosed }
 
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"Ciao, come stai?", "3,5 e 1.234.", "\xff(en)… —", "- \U0001F600 (a", "नमस्ते।"} {
+	for _, s := range []string{"Ciao, come stai?", "3,5 e 1.234.", "\xff(en)…", "- \U0001F600 (a", "नमस्ते।"} {
 		f.Add(s)
 	}
 	l, _ := Lookup("it")
