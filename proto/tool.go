@@ -174,7 +174,8 @@ type ToolSpec struct {
 	// CallLimit of [Tools], and once a turn has spent it, it offers none of them.
 	Native bool `json:"native,omitempty"`
 	// Held says why a tool that is not External is held back from an external
-	// chat server, for people.
+	// Held says for people why a tool that is not External is held back from an
+	// external chat server; it completes "the chat server is external, and".
 	Held string `json:"held,omitempty"`
 }
 

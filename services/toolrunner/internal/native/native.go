@@ -99,9 +99,9 @@ func (p Plan) spec(r catalog.Record) proto.ToolSpec {
 	switch {
 	case s.External:
 	case r.External:
-		s.Held = "the chat server is external, and [native_tools] does not say external = true"
+		s.Held = "[native_tools] does not say external = true"
 	default:
-		s.Held = "an external chat server never gets this tool"
+		s.Held = "one never gets this tool"
 	}
 	return s
 }
