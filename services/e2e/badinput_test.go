@@ -158,10 +158,10 @@ func TestBadChatServer(t *testing.T) {
 		name, words string
 		ex          chattest.Exchange
 	}{
-		{"a web page", "answered with an error", chattest.Exchange{ContentType: "text/html", Pieces: chattest.Raw("<html><body>It works!</body></html>")}},
+		{"a web page", "does not know this address", chattest.Exchange{ContentType: "text/html", Pieces: chattest.Raw("<html><body>It works!</body></html>")}},
 		{"garbage", "", chattest.Exchange{Pieces: chattest.Raw("data: {\"choices\":[{]}\n\n", "\x00\xff\n\ndata: nonsense\n\n")}},
 		{"odd JSON", "", chattest.Exchange{Pieces: chattest.Raw("data: {\"choices\":7}\n\ndata: []\n\ndata: {\"choices\":[{\"delta\":\"x\"}]}\n\ndata: [DONE]\n\n")}},
-		{"an error", "answered with an error", chattest.Fail(500, `{"error":{"code":500,"message":"out of memory","type":"server_error"}}`)},
+		{"an error", "had a problem", chattest.Fail(500, `{"error":{"code":500,"message":"out of memory","type":"server_error"}}`)},
 		{"a bad gateway", "", chattest.Fail(502, "Bad Gateway")},
 		{"a wrong key", "does not accept the key", chattest.Fail(401, `{"error":{"message":"Invalid API Key"}}`)},
 		{"an unknown model", "does not know this address or model", chattest.Fail(404, `{"error":{"message":"model not found"}}`)},

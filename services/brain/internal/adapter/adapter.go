@@ -50,7 +50,7 @@ type call struct {
 
 // kinds gives each kind of error the name that the recorded cases use.
 var kinds = map[model.Kind]string{
-	model.KindUnreachable: "server", model.KindLoading: "loading", model.KindUntrusted: "config", model.KindUnauthorized: "config",
+	model.KindUnreachable: "server", model.KindLoading: "loading", model.KindUntrusted: "config", model.KindAddress: "config", model.KindUnauthorized: "config",
 	model.KindRefused: "config", model.KindNoTools: "config", model.KindContextFull: "context",
 	model.KindBusy: "server", model.KindServer: "server", model.KindStalled: "timeout",
 	model.KindInterrupted: "interrupted", model.KindEmpty: "empty", model.KindTruncated: "truncated",

@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -44,25 +45,43 @@ func client(cfg config.Config, log *slog.Logger) (*model.Client, error) {
 }
 
 // apiKey reads the key anew for each request, so that it can be changed and is
-// not kept.
+// not kept. Of one that cannot be used the log tells; the server then asks for it.
 func apiKey(m config.Model, log *slog.Logger) string {
 	if m.APIKeyEnv != "" {
-		if key := os.Getenv(m.APIKeyEnv); key != "" {
+		if key := strings.TrimSpace(os.Getenv(m.APIKeyEnv)); key != "" {
 			return key
 		}
 	}
 	if m.APIKeyFile == "" {
 		return ""
 	}
-	path, err := xdg.Expand(m.APIKeyFile)
-	if err == nil {
-		var key []byte
-		if key, err = os.ReadFile(path); err == nil {
-			return strings.TrimSpace(string(key))
-		}
+	key, err := readKey(m.APIKeyFile)
+	if err != nil {
+		log.Warn("read api key", "error", err)
 	}
-	log.Warn("read api key", "error", err)
-	return ""
+	return key
+}
+
+// maxKey is more than any key has, in bytes.
+const maxKey = 16 << 10
+
+// readKey reads a key from a file that only its owner can read.
+func readKey(name string) (string, error) {
+	path, err := xdg.Expand(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular() || info.Size() > maxKey:
+		return "", fmt.Errorf("%q is no file with a key", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return "", fmt.Errorf("others can read %q, type: chmod 600 %q", path, path)
+	}
+	key, err := os.ReadFile(path)
+	return strings.TrimSpace(string(key)), err
 }
 
 // chat is the model with what is known of its health.
@@ -96,7 +115,8 @@ func (c *chat) note(err error) {
 	case e.Kind == model.KindUnreachable:
 		c.set(e.Text)
 		c.problems.Set("model", "no chat server answers at "+c.address, e.Hint)
-	case e.Kind == model.KindLoading, e.Kind == model.KindUnauthorized, e.Kind == model.KindRefused, e.Kind == model.KindBadStream:
+	case e.Kind == model.KindLoading, e.Kind == model.KindUnauthorized, e.Kind == model.KindUntrusted,
+		e.Kind == model.KindAddress, e.Kind == model.KindRefused, e.Kind == model.KindBadStream:
 		c.set(e.Text)
 		c.problems.Set("model", "the chat server at "+c.address+" does not answer questions: "+e.Text, e.Hint)
 	}

@@ -3,9 +3,12 @@
 package markup
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 var offered = Offer{
@@ -162,19 +165,67 @@ func TestRecover(t *testing.T) {
 }
 
 // FuzzFilter checks that the spoken text and the captured markup do not depend
-// on how the text is cut, and that no marker is spoken.
+// on how the text is cut, that nothing is spoken that is not in the text in this
+// order, and that a text without the beginning of a marker is spoken whole.
 func FuzzFilter(f *testing.F) {
 	f.Add("Ok. <think>Hm</think>Yes.<|im_end|>", 3, false)
 	f.Add("<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.", 5, false)
 	f.Add("Ok ```json\n{\"name\": \"get_time\", \"arguments\": {}}\n```", 2, true)
 	f.Add("analysisHm.assistantfinalYes <｜tool▁sep｜> [THINK] <｜", 4, false)
+	f.Add("[get_weather(city='Oslo'), get_time()] <THINK a=\"b\">x</think >", 1, false)
+	f.Add("◁think▷Hm◁/think▷Yes <|channel>thought\nHm<channel|>Yes.", 1, false)
+	f.Add("get_weather:0<|tool_call_argument_begin|>{} <|open|>call tool=\"get_time\"<|sep|>", 2, false)
+	f.Add(">>>all\nYes. functools[{}] ```tool_code\nget_time()\n```", 1, false)
 	f.Fuzz(func(t *testing.T, text string, n int, opened bool) {
 		want, whole := run(text, 1<<20, opened)
 		got, cut := run(text, 1+max(n, -n)%19&31, opened)
-		if got != want || cut.Captured() != whole.Captured() || cut.Opened() != whole.Opened() {
+		if got != want || cut.Captured() != whole.Captured() || cut.Opened() != whole.Opened() || cut.Mind() != whole.Mind() {
 			t.Errorf("pieces: %q and %q, whole: %q and %q", got, cut.Captured(), want, whole.Captured())
 		}
+		if !within(want, text) {
+			t.Errorf("%q became %q", text, want)
+		}
+		if plain := strings.TrimLeftFunc(text, unicode.IsSpace); !strings.ContainsAny(text, starts) && !opened && !opens(plain) && want != plain {
+			t.Errorf("%q became %q without a marker", text, want)
+		}
 		Recover(whole.Captured(), offered)
+		RecoverLast(text, offered)
+	})
+}
+
+// within tells that s is what is left of text when bytes are taken out.
+func within(s, text string) bool {
+	for i := 0; i < len(text) && s != ""; i++ {
+		if text[i] == s[0] {
+			s = s[1:]
+		}
+	}
+	return s == ""
+}
+
+// opens tells that a text begins with something that may be no text.
+func opens(text string) bool {
+	for _, s := range []string{bareAnalysis, "functools", ">>>", "call:", "get_", "set_", "functions.", "default_api"} {
+		if strings.HasPrefix(text, s) {
+			return true
+		}
+	}
+	return strings.Contains(text, "get_") || strings.Contains(text, "set_")
+}
+
+// FuzzLiteral checks that what comes out is JSON, and JSON comes out as it means.
+func FuzzLiteral(f *testing.F) {
+	f.Add(`{'a': [True, None, 'it\'s',], "b": -1.5e3}`)
+	f.Add("{\"a\": \"x\ny\"}")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := Literal(text)
+		if ok && !json.Valid(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+		var want, have any
+		if ok && json.Unmarshal([]byte(text), &want) == nil && (json.Unmarshal(got, &have) != nil || !reflect.DeepEqual(want, have)) {
+			t.Errorf("%q became %q", text, got)
+		}
 	})
 }
 

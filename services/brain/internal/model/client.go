@@ -73,7 +73,7 @@ type Client struct {
 func New(opt Options) (*Client, error) {
 	u, err := url.Parse(opt.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, &Error{Kind: KindRefused, Text: fmt.Sprintf("%q is no http address", opt.BaseURL),
+		return nil, &Error{Kind: KindAddress, Text: fmt.Sprintf("%q is no http address", opt.BaseURL),
 			Hint: `set llm in the configuration to an address like "http://localhost:8181/v1"`, Err: err}
 	}
 	dialer := &net.Dialer{Timeout: opt.Timeouts.Connect}
@@ -315,7 +315,7 @@ func (r *round) whole(body []byte) error {
 		return nil
 	}
 	if webPage(r.header.Get("Content-Type"), body) {
-		return &Error{Kind: KindRefused, Text: "a web page instead of an answer" + pageTitle(body),
+		return &Error{Kind: KindAddress, Text: "a web page instead of an answer" + pageTitle(body),
 			Hint: "check llm in the configuration: the address usually ends in /v1"}
 	}
 	text, err := r.answer.Add(stream.Event{Data: body})

@@ -233,12 +233,12 @@ func TestAnswerErrors(t *testing.T) {
 		{"context", chattest.Fail(500, `{"error":{"message":"the request exceeds the available context size"}}`), KindContextFull, RetryShorter, ""},
 		{"jinja", chattest.Fail(500, `{"error":{"message":"tools param requires --jinja flag"}}`), KindNoTools, RetryBare, ""},
 		{"format", chattest.Fail(500, `{"error":{"message":"The output does not match the expected peg-native format"}}`), KindServer, RetryAgain, ""},
-		{"no such model", chattest.Fail(404, `{"error":{"message":"model 'x' not found"}}`), KindRefused, RetryNever, ""},
-		{"wrong path", chattest.Fail(404, `404 page not found`), KindRefused, RetryNever, ""},
-		{"redirect", chattest.Fail(302, ``), KindRefused, RetryNever, ""},
+		{"no such model", chattest.Fail(404, `{"error":{"message":"model 'x' not found"}}`), KindAddress, RetryNever, ""},
+		{"wrong path", chattest.Fail(404, `404 page not found`), KindAddress, RetryNever, ""},
+		{"redirect", chattest.Fail(302, ``), KindAddress, RetryNever, ""},
 		{"bad gateway", plainStatus(502, "text/html", "<html><title>502 Bad Gateway</title>"), KindServer, RetryNever, ""},
 		{"forbidden", chattest.Fail(403, ``), KindUnauthorized, RetryNever, ""},
-		{"web page", plain("text/html", "<!doctype html><title>Router</title>"), KindRefused, RetryNever, ""},
+		{"web page", plain("text/html", "<!doctype html><title>Router</title>"), KindAddress, RetryNever, ""},
 		{"not a chat", plain("text/plain", "hello there"), KindBadStream, RetryNever, ""},
 		{"empty body", sse(), KindEmpty, RetryAgain, ""},
 		{"only done", sse("data: [DONE]\n\n"), KindEmpty, RetryAgain, ""},
@@ -461,7 +461,7 @@ func TestNoProxyForLoopback(t *testing.T) {
 
 func TestNewRefusesAddresses(t *testing.T) {
 	for _, url := range []string{"", "localhost:8181/v1", "ftp://example.org", "http://", "http://[::1"} {
-		if _, err := New(Options{BaseURL: url}); wantKind(t, err, KindRefused).Hint == "" {
+		if _, err := New(Options{BaseURL: url}); wantKind(t, err, KindAddress).Hint == "" {
 			t.Errorf("%q: no hint", url)
 		}
 	}

@@ -15,8 +15,9 @@ const (
 	KindUnreachable  Kind = "unreachable"  // no connection to the server
 	KindLoading      Kind = "loading"      // the server is there, the model is not yet
 	KindUntrusted    Kind = "untrusted"    // the server's certificate, or its lack of one
+	KindAddress      Kind = "address"      // something else is at the address, or it has no such model
 	KindUnauthorized Kind = "unauthorized" // the API key is missing or wrong
-	KindRefused      Kind = "refused"      // the server does not take the request or the address is wrong
+	KindRefused      Kind = "refused"      // the server does not take the request
 	KindNoTools      Kind = "no_tools"     // server or model cannot use tools
 	KindContextFull  Kind = "context_full" // the request is longer than the model's context
 	KindBusy         Kind = "busy"         // too many requests
@@ -33,7 +34,7 @@ const (
 
 // Kinds lists every kind, for tables that must be complete.
 func Kinds() []Kind {
-	return []Kind{KindUnreachable, KindLoading, KindUntrusted, KindUnauthorized, KindRefused, KindNoTools, KindContextFull,
+	return []Kind{KindUnreachable, KindLoading, KindUntrusted, KindAddress, KindUnauthorized, KindRefused, KindNoTools, KindContextFull,
 		KindBusy, KindServer, KindStalled, KindInterrupted, KindEmpty, KindTruncated, KindFiltered, KindLeak,
 		KindBadStream, KindCancelled}
 }

@@ -69,10 +69,10 @@ func classify(e *Error) {
 		e.Kind = KindUnauthorized
 		e.Hint = "set api_key_env or api_key_file in [model] to a valid key"
 	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed:
-		e.Kind = KindRefused
+		e.Kind = KindAddress
 		e.Hint = `check llm in the configuration: the address usually ends in /v1`
 	case s >= 300 && s < 400:
-		e.Kind = KindRefused
+		e.Kind = KindAddress
 		e.Hint = "set llm in the configuration to the address the server redirects to"
 	case s >= 400 && s < 500:
 		e.Kind = KindRefused
@@ -107,15 +107,15 @@ var signs = []struct {
 	{regexp.MustCompile(`(?i)does not match the expected .*format`),
 		KindServer, RetryAgain, ""},
 	{regexp.MustCompile(`(?i)no models? (is |are )?(currently )?loaded`),
-		KindRefused, RetryNever, "load a model in the chat server, or set name in [model] to one that it can load by itself"},
+		KindAddress, RetryNever, "load a model in the chat server, or set name in [model] to one that it can load by itself"},
 	{regexp.MustCompile(`(?i)overloaded|over capacity|high demand|resource.?exhausted|rate.?limit|too many requests|slots? (are )?(busy|unavailable)|server (is )?busy`),
 		KindBusy, RetryLater, "wait a little and ask again"},
 	{regexp.MustCompile(`(?i)model\b.*\b(not found|does not exist|not exist)|unknown model`),
-		KindRefused, RetryNever, "check name in [model]: the server does not have this model"},
+		KindAddress, RetryNever, "check name in [model]: the server does not have this model"},
 	{regexp.MustCompile(`(?i)(invalid|incorrect|missing|no) api[ _-]?key`),
 		KindUnauthorized, RetryNever, "set api_key_env or api_key_file in [model] to a valid key"},
 	{regexp.MustCompile(`(?i)HTTP request to an HTTPS server`),
-		KindRefused, RetryNever, "set llm in the configuration to the same address with https"},
+		KindAddress, RetryNever, "set llm in the configuration to the same address with https"},
 }
 
 // reported is an error that came inside a stream.

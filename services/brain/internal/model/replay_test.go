@@ -36,7 +36,7 @@ func requestOf(c *chattest.Case) Request {
 
 // replayKinds says which of the kinds of the collection a kind of ours is.
 var replayKinds = map[Kind]string{
-	KindUnreachable: "kind:server", KindLoading: "kind:loading", KindUntrusted: "kind:config", KindUnauthorized: "kind:config",
+	KindUnreachable: "kind:server", KindLoading: "kind:loading", KindUntrusted: "kind:config", KindAddress: "kind:config", KindUnauthorized: "kind:config",
 	KindRefused: "kind:config", KindNoTools: "kind:config", KindContextFull: "kind:context", KindBusy: "kind:server",
 	KindServer: "kind:server", KindStalled: "kind:timeout", KindInterrupted: "kind:interrupted", KindEmpty: "kind:empty",
 	KindTruncated: "kind:truncated", KindFiltered: "kind:filtered", KindLeak: "kind:leak", KindBadStream: "kind:protocol",

@@ -3,8 +3,6 @@
 package phrase
 
 import (
-	"net/http"
-
 	"example.org/desktop-assistant/services/brain/internal/model"
 )
 
@@ -13,20 +11,21 @@ import (
 var failures = map[model.Kind]Key{
 	model.KindUnreachable:  NoExamples,
 	model.KindLoading:      StillLoading,
-	model.KindUntrusted:    Address,
+	model.KindUntrusted:    Untrusted,
+	model.KindAddress:      Address,
 	model.KindUnauthorized: BadKey,
 	model.KindRefused:      Refused,
-	model.KindNoTools:      Refused,
+	model.KindNoTools:      NoTools,
 	model.KindContextFull:  TooLong,
 	model.KindBusy:         Busy,
-	model.KindServer:       Refused,
+	model.KindServer:       ServerFailed,
 	model.KindStalled:      Stalled,
 	model.KindInterrupted:  BrokeOff,
 	model.KindEmpty:        Empty,
-	model.KindTruncated:    TooLong,
-	model.KindFiltered:     Refused,
+	model.KindTruncated:    Truncated,
+	model.KindFiltered:     Filtered,
 	model.KindLeak:         Empty,
-	model.KindBadStream:    Address,
+	model.KindBadStream:    Garbled,
 	model.KindCancelled:    BrokeOff,
 }
 
@@ -38,9 +37,6 @@ func Failure(e *model.Error, begun bool) Key {
 		case model.KindStalled, model.KindInterrupted, model.KindServer, model.KindTruncated, model.KindUnreachable:
 			return BrokeOff
 		}
-	}
-	if e.Status == http.StatusNotFound {
-		return Address
 	}
 	return failures[e.Kind]
 }

@@ -18,8 +18,14 @@ const (
 	NoExamples   Key = "no_examples"   // the same with no tool that answers by itself
 	Loading      Key = "loading"       // the chat server still loads its model, the turn waits
 	StillLoading Key = "still_loading" // it took too long
-	Refused      Key = "refused"       // the chat server answered with an error
+	Refused      Key = "refused"       // the chat server does not take the request
+	ServerFailed Key = "server_failed" // the chat server answered with an error
 	BadKey       Key = "key"           // it wants another key
+	Untrusted    Key = "untrusted"     // its certificate is not right
+	NoTools      Key = "no_tools"      // it cannot use tools
+	Garbled      Key = "garbled"       // what it sends is no chat
+	Truncated    Key = "truncated"     // the answer's length limit was met before a word came
+	Filtered     Key = "filtered"      // its filter stopped the answer
 	Address      Key = "address"       // the address or the model's name is wrong
 	Busy         Key = "busy"          // too many requests
 	TooLong      Key = "too_long"      // the conversation does not fit the model

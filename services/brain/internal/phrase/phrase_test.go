@@ -64,9 +64,6 @@ func TestEveryFailureHasWords(t *testing.T) {
 			}
 		}
 	}
-	if Failure(&model.Error{Kind: model.KindRefused, Status: 404}, false) != Address {
-		t.Error("a wrong address is not named")
-	}
 }
 
 func TestSay(t *testing.T) {

@@ -243,7 +243,7 @@ func TestLocalIntents(t *testing.T) {
 	}{
 		"fallback":   {"fallback", "What time is it?", proto.ToolResult{OK: true, Result: "10:30"}, false, "say0(It is 10:30.) spoken"},
 		"first":      {"first", "what time is it", proto.ToolResult{OK: true, Result: "10:30"}, false, "say0(It is 10:30.) spoken"},
-		"off":        {"off", "what time is it", proto.ToolResult{}, false, "say0(I can't reach a chat server, so I can't answer that.) failed"},
+		"off":        {"off", "what time is it", proto.ToolResult{}, false, "say0(I can't reach a chat server. Please start it, or check its address in the settings.) failed"},
 		"no match":   {"fallback", "who was Ada", proto.ToolResult{}, false, "say0(I can't reach a chat server, but you can ask me for example: what time is it.) failed"},
 		"tool fails": {"fallback", "what time is it", proto.ToolResult{Kind: proto.KindFailed, Result: "error: no clock"}, false, "say0(Sorry, that did not work: no clock.) failed"},
 		"tool late":  {"fallback", "what time is it", proto.ToolResult{Kind: proto.KindTimeout, Result: "error: timed out"}, false, "say0(Sorry, that took too long.) failed"},
@@ -290,16 +290,16 @@ func TestModelFailures(t *testing.T) {
 		"empty once":     {[]script{fails(model.KindEmpty, model.RetryAgain), says("Here.")}, "say0(Here.) spoken", 2},
 		"no words":       {[]script{says("😀"), says("👍")}, empty, 2},
 		"white space":    {[]script{says(" \n", "\n"), says("Here.")}, "say0(Here.) spoken", 2},
-		"refused":        {[]script{fails(model.KindRefused, model.RetryNever)}, "say0(The chat server answered with an error.) failed", 1},
-		"key":            {[]script{fails(model.KindUnauthorized, model.RetryNever)}, "say0(The chat server does not accept the key.) failed", 1},
-		"stalled":        {[]script{fails(model.KindStalled, model.RetryNever)}, "say0(The chat server stopped answering.) failed", 1},
+		"refused":        {[]script{fails(model.KindRefused, model.RetryNever)}, "say0(The chat server refused the question. The reason is in the log.) failed", 1},
+		"key":            {[]script{fails(model.KindUnauthorized, model.RetryNever)}, "say0(The chat server does not accept the key. Please check it in the settings.) failed", 1},
+		"stalled":        {[]script{fails(model.KindStalled, model.RetryNever)}, "say0(The chat server stopped answering. Please ask again.) failed", 1},
 		"loading, ready": {[]script{fails(model.KindLoading, model.RetryLater), fails(model.KindLoading, model.RetryLater), says("Ready.")}, "announce0(The model is still loading, just a moment.) say1(Ready.) spoken", 3},
 		"no tools":       {[]script{fails(model.KindNoTools, model.RetryBare), says("Bare.")}, "say0(Bare.) spoken", 2},
 		"context":        {[]script{fails(model.KindContextFull, model.RetryShorter)}, "say0(Our conversation has become too long for the model. Please start a new one.) failed", 1},
 		"broke off": {[]script{func(_ context.Context, emit func(string)) (model.Reply, error) {
 			emit("One. Two. Thr")
 			return model.Reply{}, &model.Error{Kind: model.KindInterrupted, Text: "cut"}
-		}}, "say0(One.) say1(Two.) say2(Sorry, the answer broke off.) failed", 1},
+		}}, "say0(One.) say1(Two.) say2(Sorry, the answer broke off. Please ask again.) failed", 1},
 		"calls in the last round": {[]script{calls("Well. ", "now"), calls("So be it.", "now")}, "say0(Well.) say1(So be it.) spoken", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
