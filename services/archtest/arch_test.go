@@ -172,7 +172,7 @@ func checkImport(t *testing.T, path, imp string, r rule, inTest bool) {
 // TestModules: each module builds without the workspace too, from what its own
 // go.mod and go.sum name.
 func TestModules(t *testing.T) {
-	for _, m := range []string{"proto", "pkg", "services"} {
+	for _, m := range []string{"proto", "pkg", "services", "examples/tools/agenda"} {
 		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "./...")
 		cmd.Dir = filepath.Join(root(t), m)
 		cmd.Env = append(os.Environ(), "GOWORK=off")
