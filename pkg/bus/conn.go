@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -162,7 +163,7 @@ func (c *Conn) options() ([]nats.Option, string, error) {
 	o := []nats.Option{
 		nats.Name(c.opts.Service + "/" + c.opts.Version),
 		nats.CustomInboxPrefix("_INBOX_" + inboxToken(c.opts.Service)),
-		nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 50*time.Millisecond),
+		nats.CustomReconnectDelay(reconnectDelay),
 		nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(), nats.Timeout(connectTimeout),
 		nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(c.onError), nats.ConnectHandler(c.onConnect), nats.ReconnectHandler(c.onReconnect),
@@ -209,6 +210,23 @@ func (c *Conn) userInfo() (user, password string) {
 		c.opts.Log.Debug("read bus cookie", "error", err)
 	}
 	return LocalUser, strings.TrimSpace(string(cookie))
+}
+
+// Between attempts to connect: a bus that restarts is back at once, one that
+// stays away is looked for so often that it costs nothing to wait for it.
+const (
+	reconnectSoon  = 100 * time.Millisecond
+	reconnectLate  = time.Second
+	reconnectTries = 30 // of the first
+)
+
+// reconnectDelay spreads the clients, so that they do not all come at once.
+func reconnectDelay(attempts int) time.Duration {
+	delay := reconnectSoon
+	if attempts > reconnectTries {
+		delay = min(reconnectLate, delay*time.Duration(attempts-reconnectTries))
+	}
+	return delay + rand.N(delay/2)
 }
 
 func inboxToken(service string) string {

@@ -23,10 +23,9 @@ import (
 )
 
 const (
-	eventsWaiting = 4096                  // events that may wait for the ledger
-	connectEvery  = 50 * time.Millisecond // between looks whether the bus is there
-	listenGrace   = 10 * time.Second      // beyond the longest utterance
-	sttGrace      = time.Second           // beyond the deadline of sttd, whose reason says more
+	eventsWaiting = 4096             // events that may wait for the ledger
+	listenGrace   = 10 * time.Second // beyond the longest utterance
+	sttGrace      = time.Second      // beyond the deadline of sttd, whose reason says more
 )
 
 // areas are the events that brain acts on.
@@ -39,6 +38,7 @@ type App struct {
 	// Model is the chat server.
 	Model Model
 
+	busBack  chan struct{} // one token: it is there
 	busGone  chan struct{}
 	missed   chan struct{} // one token: events were lost
 	chat     *chat
@@ -54,18 +54,18 @@ func New(env daemon.Env) (daemon.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{env: env, Model: client, busGone: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
+	a := &App{env: env, Model: client, busBack: make(chan struct{}, 1), busGone: make(chan struct{}, 1), missed: make(chan struct{}, 1)}
 	env.Bus.OnChange(func(up bool) {
-		if !up {
-			a.busLost()
+		if up {
+			token(a.busBack)
+		} else {
+			token(a.busGone)
 		}
 	})
 	return a, nil
 }
 
-// busLost does not block: one token stands for any number of losses.
-func (a *App) busLost() { token(a.busGone) }
-
+// token does not block: one stands for any number.
 func token(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -414,6 +414,15 @@ func TestAPIKey(t *testing.T) {
 	if got := apiKey(config.Model{APIKeyFile: file + "x"}, log); got != "" {
 		t.Errorf("%q", got)
 	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if key, err := readKey(file); key != "" || err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "from-file") {
+		t.Errorf("a key that others can read: %q, %v", key, err)
+	}
+	if key, err := readKey(t.TempDir()); key != "" || err == nil {
+		t.Errorf("a folder: %q, %v", key, err)
+	}
 }
 
 func TestPicker(t *testing.T) {

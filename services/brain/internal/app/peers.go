@@ -169,14 +169,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// connected waits until the bus is there; false means that ctx ended meanwhile.
 func (a *App) connected(ctx context.Context) bool {
-	tick := time.NewTicker(connectEvery)
-	defer tick.Stop()
 	for !a.env.Bus.Connected() {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-tick.C:
+		case <-a.busBack:
 		}
 	}
 	return true
