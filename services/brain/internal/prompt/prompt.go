@@ -36,6 +36,7 @@ type Prompt struct {
 	messages  []model.Message
 	past      int // messages of earlier turns among them
 	tools     []model.Tool
+	spent     []model.Tool // offered by earlier requests only
 	round     int // rounds of tool calls so far
 	rounds    int
 	bare      bool
@@ -64,6 +65,11 @@ func New(o Opening) *Prompt {
 
 // Offer changes which tools the model may see from the next request on.
 func (p *Prompt) Offer(specs []proto.ToolSpec) {
+	for _, t := range p.tools {
+		if !slices.ContainsFunc(specs, func(s proto.ToolSpec) bool { return s.Name == t.Name }) {
+			p.spent = append(p.spent, t)
+		}
+	}
 	p.tools = nil
 	for _, s := range specs {
 		p.tools = append(p.tools, model.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
@@ -83,9 +89,12 @@ func (p *Prompt) Offers() bool { return p.round < p.rounds && !p.bare && len(p.t
 
 // Request is what to ask now. It is the caller's.
 func (p *Prompt) Request() model.Request {
-	req := model.Request{Messages: slices.Clone(p.messages)}
-	if p.Offers() {
+	req := model.Request{Messages: slices.Clone(p.messages), Spent: slices.Clone(p.spent)}
+	switch {
+	case p.Offers():
 		req.Tools = slices.Clone(p.tools)
+	case !p.bare:
+		req.Spent = append(req.Spent, p.tools...)
 	}
 	return req
 }

@@ -29,6 +29,9 @@ func show(req model.Request) string {
 	for _, t := range req.Tools {
 		s = append(s, "tool "+t.Name)
 	}
+	for _, t := range req.Spent {
+		s = append(s, "spent "+t.Name)
+	}
 	return strings.Join(s, " | ")
 }
 
@@ -56,7 +59,7 @@ func TestOpening(t *testing.T) {
 	o.System = ""
 	want(t, New(o), "system:Today is Monday 2026-11-30. | user:q | tool now | tool search")
 	o.Rounds = 0
-	want(t, New(o), "user:q")
+	want(t, New(o), "user:q | spent now | spent search")
 	for native, date := range map[bool]string{true: "\nToday is Monday 2026-11-30.", false: ""} {
 		o = opening()
 		o.Tools = []proto.ToolSpec{{Name: "web_search", Native: native}}
@@ -71,7 +74,7 @@ func TestWhatWasReadStays(t *testing.T) {
 	o := opening("now", "search")
 	said := func(p *Prompt) string {
 		req := p.Request()
-		req.Tools = nil
+		req.Tools, req.Spent = nil, nil
 		return show(req)
 	}
 	for turn := range 10 {
@@ -98,12 +101,12 @@ func TestToolsThatAreSpent(t *testing.T) {
 	p.Called(model.Reply{Calls: []model.Call{{ID: "a"}}})
 	p.Offer([]proto.ToolSpec{{Name: "now"}})
 	p.Results([]string{"r"})
-	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r for a | tool now")
+	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r for a | tool now | spent read_file")
 	p = New(opening("read_file"))
 	p.Called(model.Reply{Calls: []model.Call{{ID: "a"}}})
 	p.Offer(nil)
 	p.Results([]string{"r"})
-	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r+note for a")
+	want(t, p, "system:Be brief. | user:q | assistant: call a | tool:r+note for a | spent read_file")
 }
 
 func TestRounds(t *testing.T) {
@@ -117,7 +120,7 @@ func TestRounds(t *testing.T) {
 		p.Results([]string{"r", "r"})
 	}
 	want(t, p, "system:Be brief. | user:q | assistant:t call a0 call b0 | tool:r for a0 | tool:r for b0"+
-		" | assistant:t call a1 call b1 | tool:r for a1 | tool:r+note for b1")
+		" | assistant:t call a1 call b1 | tool:r for a1 | tool:r+note for b1 | spent now")
 }
 
 func TestBare(t *testing.T) {
