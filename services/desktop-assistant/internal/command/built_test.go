@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,9 +27,10 @@ import (
 // program runs the built command line to its end.
 func program(t *testing.T, args ...string) result {
 	t.Helper()
+	binary := filepath.Join(built(t), "desktop-assistant") // before the limit: building takes long
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(built(t), "desktop-assistant"), args...)
+	cmd := exec.CommandContext(ctx, binary, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = time.Second
@@ -441,5 +443,40 @@ func TestToolrunnerVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "tool", "check", "--tools", tools).want(t, ExitFailed, file+":2:")
+	nothingLeft(t)
+}
+
+// A new tool works as it is, and with every key that its template explains; the
+// command lines that are told next are true.
+func TestNewToolWorks(t *testing.T) {
+	dir := home(t)
+	built(t)
+	res := program(t, "tool", "new", "greet")
+	res.want(t, 0, "your own folder is used instead of")
+	program(t, "tool", "check", "--lint").want(t, 0, "ok greet\n")
+	if res := program(t, "tool", "check", "--lint"); res.out != "ok greet\n" {
+		t.Errorf("the template: %s", res.out)
+	}
+	program(t, "tool", "call", "greet", `{"who":"Ada"}`).want(t, 0, "Hello, Ada!\n")
+	file := filepath.Join(dir, "config/desktop-assistant/tools/greet.toml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "home/notes"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	keys := regexp.MustCompile(`(?m)^#([a-z])`).ReplaceAll(text, []byte("$1"))
+	if bytes.Equal(keys, text) {
+		t.Error("no optional keys in the template")
+	}
+	if err := os.WriteFile(file, keys, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := program(t, "tool", "check", "--lint"); !strings.HasPrefix(res.out, "ok greet\na sandbox confines ") || strings.Count(res.out, "\n") != 2 || res.code != 0 {
+		t.Errorf("with all keys: %s", res.out)
+	}
+	program(t, "tool", "call", "greet", `{"who":"Ada"}`).want(t, 0, "Hello, Ada!\n")
+	program(t, "tool", "check", "--json").want(t, 0, `"tools":["greet"]`)
 	nothingLeft(t)
 }

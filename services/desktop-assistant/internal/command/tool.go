@@ -3,15 +3,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -27,31 +26,47 @@ import (
 )
 
 func (a *app) toolCommand() *cobra.Command {
-	c := &cobra.Command{Use: "tool", Short: "List, run and check the tools"}
+	c := &cobra.Command{Use: "tool", Short: "Write, list, run, check and switch tools"}
 	list := a.jsonFlag(&cobra.Command{
 		Use: "list", Short: "List the tools that are on", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return a.toolList(c.Context()) },
 	})
-	run := a.jsonFlag(&cobra.Command{
+	c.AddCommand(list, a.toolNewCommand(), a.toolRunCommand(), a.toolCheckCommand(), a.toolCallCommand())
+	c.AddCommand(a.builtinCommands()...)
+	return c
+}
+
+func (a *app) toolRunCommand() *cobra.Command {
+	return a.jsonFlag(&cobra.Command{
 		Use: "run NAME [KEY=VALUE]...", Short: "Run one tool through the running assistant and print its result", Args: args(1, -1),
 		Long: `Run one tool through the running assistant and print its result.
 
-A VALUE that is a JSON number, true or false is passed as such, everything else
-as text.`,
+VALUE is taken for what the tool's file says of KEY: a text as it is, a number,
+true or false, or an array or object in JSON. An empty one leaves KEY out unless
+it is a text. A tool that asks for a yes runs: whoever types its name has said it.`,
 		RunE:              func(c *cobra.Command, given []string) error { return a.toolRun(c.Context(), given[0], given[1:]) },
 		ValidArgsFunction: a.toolNames,
 	})
-	c.AddCommand(list, run, a.toolCheckCommand(), a.toolCallCommand())
-	return c
 }
 
 func (a *app) toolCheckCommand() *cobra.Command {
 	var dir string
-	c := &cobra.Command{
+	lint := false
+	c := a.jsonFlag(&cobra.Command{
 		Use: "check", Short: "Check the tool files, without the assistant running", Args: args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return a.toolrunner(c.Context(), "check", toolsFlag(dir)) },
-	}
+		RunE: func(c *cobra.Command, _ []string) error {
+			flags := toolsFlag(dir)
+			if lint {
+				flags = append(flags, "--lint")
+			}
+			if a.json {
+				flags = append(flags, "--json")
+			}
+			return a.toolrunner(c.Context(), "check", flags)
+		},
+	})
 	c.Flags().StringVar(&dir, "tools", "", "`folder` of the tools (default: the configured one)")
+	c.Flags().BoolVar(&lint, "lint", false, "give advice on tools that can be used as well")
 	return c
 }
 
@@ -124,11 +139,8 @@ func (a *app) toolrunner(ctx context.Context, verb string, arguments []string) e
 	return nil
 }
 
-// toolNames completes the name of a tool.
+// toolNames completes the name of a tool, and then its arguments.
 func (a *app) toolNames(c *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(given) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	a.Err = io.Discard // what goes wrong has no place on a line that is being typed
 	conn, _, err := a.dial(c.Context())
 	if err != nil {
@@ -139,11 +151,21 @@ func (a *app) toolNames(c *cobra.Command, given []string, _ string) ([]string, c
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var names []string
+	var list []string
 	for _, t := range tools.Tools {
-		names = append(names, t.Name+"\t"+t.Description)
+		if len(given) == 0 {
+			list = append(list, t.Name+"\t"+t.Description)
+		} else if t.Name == given[0] {
+			_, names := params(t)
+			for _, name := range names {
+				list = append(list, name+"=")
+			}
+		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	if len(given) > 0 {
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 func listTools(ctx context.Context, conn *bus.Conn) (proto.Tools, error) {
@@ -171,10 +193,14 @@ func (a *app) toolList(ctx context.Context) error {
 		if why := heldBack(t, cfg.Route()); why != "" {
 			c.Println("%-16s (held back: %s)", "", why)
 		}
+		if t.Confirm == proto.ConfirmVoice {
+			c.Println("%-16s (asks for a yes before it runs)", "")
+		}
 	}
 	if len(tools.Tools) == 0 {
 		c.Println("no tools in %s", tools.Dir)
 	}
+	listBuiltin(c, tools)
 	for _, p := range tools.Problems {
 		c.Problem(p.What, p.Hint)
 	}
@@ -183,22 +209,30 @@ func (a *app) toolList(ctx context.Context) error {
 
 // heldBack says why a tool is not offered to the chat server, "" when it is.
 func heldBack(t proto.ToolSpec, route string) string {
-	if route == config.RouteExternal && !t.External {
-		return "the chat server is external, and its file does not say external = true"
+	if route != config.RouteExternal || t.External {
+		return ""
 	}
-	return ""
+	return "the chat server is external, and " + cmp.Or(t.Held, "its file does not say external = true")
 }
 
 func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
-	arguments, err := toolArguments(pairs)
-	if err != nil {
-		return err
-	}
 	conn, _, err := a.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	tools, err := listTools(ctx, conn)
+	if err != nil {
+		return err
+	}
+	spec, err := findTool(tools, name)
+	if err != nil {
+		return err
+	}
+	arguments, err := toolArguments(spec, pairs)
+	if err != nil {
+		return err
+	}
 	served, err := conn.Serve(ctx, "a command that runs a tool") // so that toolrunner can see us go
 	if err != nil {
 		return err
@@ -210,8 +244,6 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	switch {
 	case ctx.Err() != nil:
 		return first(conn.CancelTool(call.Call), ctx.Err())
-	case missing(err):
-		return missingTool(ctx, conn, name, err)
 	case err != nil:
 		return err
 	}
@@ -228,48 +260,18 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	return nil
 }
 
-// missingTool finds out why nobody answers for a tool.
-func missingTool(ctx context.Context, conn *bus.Conn, name string, err error) error {
-	tools, listErr := listTools(ctx, conn)
-	if listErr != nil {
-		return err
-	}
+// findTool gives the description of a tool, or says which there are.
+func findTool(tools proto.Tools, name string) (proto.ToolSpec, error) {
 	if len(tools.Tools) == 0 {
-		return proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q: there are none in %s", name, tools.Dir).WithHint("check the files: desktop-assistant tool check")
+		return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q: there are none in %s", name, tools.Dir).WithHint("check the files: desktop-assistant tool check")
 	}
 	names := make([]string, len(tools.Tools))
 	for i, t := range tools.Tools {
+		if t.Name == name {
+			return t, nil
+		}
 		names[i] = t.Name
 	}
 	sort.Strings(names)
-	return proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q", name).WithHint("the tools are: %s", strings.Join(names, ", "))
-}
-
-// plainJSON is a number as JSON writes it (RFC 8259), true or false.
-var plainJSON = regexp.MustCompile(`^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false)$`)
-
-// toolArguments makes one JSON object of key=value pairs. A value that is a
-// JSON number, true or false is one; everything else is text.
-func toolArguments(pairs []string) ([]byte, error) {
-	object := map[string]json.RawMessage{}
-	for _, p := range pairs {
-		key, value, ok := strings.Cut(p, "=")
-		if !ok || key == "" {
-			return nil, usageError{proto.Errorf(proto.CodeInvalid, "tool run", "%q is not KEY=VALUE", p).WithHint("for example: desktop-assistant tool run weather place=Rome")}
-		}
-		if plainJSON.MatchString(value) {
-			object[key] = json.RawMessage(value) // digit by digit
-			continue
-		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("encode argument %q: %w", key, err)
-		}
-		object[key] = text
-	}
-	body, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("encode arguments: %w", err)
-	}
-	return body, nil
+	return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q", name).WithHint("the tools are: %s", strings.Join(names, ", "))
 }

@@ -5,6 +5,8 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,44 +18,81 @@ func tools(reply proto.Tools) bus.Endpoint {
 	return bus.Command(func(context.Context, proto.ToolList) (proto.Tools, error) { return reply, nil })
 }
 
-// A number keeps its digits; what is not JSON's number, true or false is text.
+// schemaOf describes params as "name:type ...".
+func schemaOf(t *testing.T, list string) proto.ToolSpec {
+	t.Helper()
+	properties := map[string]any{}
+	for field := range strings.FieldsSeq(list) {
+		name, kind, _ := strings.Cut(field, ":")
+		properties[name] = map[string]any{"type": kind}
+	}
+	text, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proto.ToolSpec{Name: "x", Parameters: text}
+}
+
+// A value is what the tool says it is: a text stays one, a number keeps its
+// digits, and what has not the form of its type is told before anything runs.
 func TestToolArguments(t *testing.T) {
+	spec := schemaOf(t, "text:string place:string n:integer f:number on:boolean off:boolean list:array map:object")
 	for line, want := range map[string]string{
 		"":                                `{}`,
-		"n=12345678901234567890":          `{"n":12345678901234567890}`,
-		"n=1.50":                          `{"n":1.50}`,
-		"n=-0":                            `{"n":-0}`,
-		"n=1e400":                         `{"n":1e400}`,
-		"n=1E+2":                          `{"n":1E+2}`,
-		"n=0":                             `{"n":0}`,
-		"n=00123":                         `{"n":"00123"}`,
-		"n=+1":                            `{"n":"+1"}`,
-		"n=.5":                            `{"n":".5"}`,
-		"n=1.":                            `{"n":"1."}`,
-		"n=0x10":                          `{"n":"0x10"}`,
-		"n=1_000":                         `{"n":"1_000"}`,
-		"n=NaN":                           `{"n":"NaN"}`,
-		"n=Infinity":                      `{"n":"Infinity"}`,
-		"n=~1":                            `{"n":" 1"}`,
-		"n=1~":                            `{"n":"1 "}`,
-		"on=true off=false":               `{"off":false,"on":true}`,
-		"on=True":                         `{"on":"True"}`,
-		"x=null":                          `{"x":"null"}`,
-		"x=":                              `{"x":""}`,
-		"x=a=b":                           `{"x":"a=b"}`,
-		`x={"a":1}`:                       `{"x":"{\"a\":1}"}`,
-		"x=[1]":                           `{"x":"[1]"}`,
+		"text=12":                         `{"text":"12"}`,
+		"text=true":                       `{"text":"true"}`,
+		"text=":                           `{"text":""}`,
+		"text=a=b":                        `{"text":"a=b"}`,
+		`text={"a":1}`:                    `{"text":"{\"a\":1}"}`,
 		"place=Rome~&~Milan":              `{"place":"Rome \u0026 Milan"}`,
-		"place=Z\u00fcrich when=tomorrow": `{"place":"Zürich","when":"tomorrow"}`,
-		"x=1 x=2":                         `{"x":2}`,
+		"place=Z\u00fcrich text=tomorrow": `{"place":"Zürich","text":"tomorrow"}`,
+		"text=1 text=2":                   `{"text":"2"}`,
+		"n=12345678901234567890":          `{"n":12345678901234567890}`,
+		"n=-0":                            `{"n":-0}`,
+		"n=":                              `{}`,
+		"f=1.50":                          `{"f":1.50}`,
+		"f=1e400":                         `{"f":1e400}`,
+		"f=1E+2":                          `{"f":1E+2}`,
+		"on=true off=false":               `{"off":false,"on":true}`,
+		"list=[1,\"a\"]":                  `{"list":[1,"a"]}`,
+		"map={\"a\":{}}":                  `{"map":{"a":{}}}`,
+		"n=1.5":                           `!n must be a whole number, not "1.5"`,
+		"n=00123":                         `!n must be a whole number`,
+		"n=1_000":                         `!n must be a whole number`,
+		"n=~1":                            `!n must be a whole number`,
+		"n=null":                          `!n must be a whole number`,
+		"f=NaN":                           `!f must be a number`,
+		"f=.5":                            `!f must be a number`,
+		"f=0x10":                          `!f must be a number`,
+		"on=True":                         `!on must be true or false`,
+		"list=1":                          `!list must be an array in JSON`,
+		"list=[1,]":                       `!list must be an array in JSON`,
+		"map=[]":                          `!map must be an object in JSON`,
+		"palce=Rome":                      `!x has no argument "palce"`,
+		"place":                           `!"place" is not KEY=VALUE`,
+		"=Rome":                           `!"=Rome" is not KEY=VALUE`,
 	} {
 		pairs := strings.Fields(line)
 		for i := range pairs {
 			pairs[i] = strings.ReplaceAll(pairs[i], "~", " ")
 		}
-		if got, err := toolArguments(pairs); err != nil || string(got) != want {
+		got, err := toolArguments(spec, pairs)
+		if want, wrong := strings.CutPrefix(want, "!"); wrong {
+			if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != ExitUsage || proto.HintOf(err) == "" {
+				t.Errorf("%q: %s, %v; want %s", line, got, err, want)
+			}
+			continue
+		}
+		if err != nil || string(got) != want {
 			t.Errorf("%q: %s, %v; want %s", line, got, err, want)
 		}
+	}
+	if _, err := toolArguments(proto.ToolSpec{Name: "now"}, []string{"a=b"}); err == nil || proto.HintOf(err) != "now takes no arguments" {
+		t.Errorf("a tool without params: %v", err)
+	}
+	union := proto.ToolSpec{Parameters: json.RawMessage(`{"properties":{"n":{"type":["null","integer"]},"any":{}}}`)}
+	if got, err := toolArguments(union, []string{"n=1", "any=1"}); err != nil || string(got) != `{"any":"1","n":1}` {
+		t.Errorf("several types: %s, %v", got, err)
 	}
 }
 
@@ -62,20 +101,22 @@ func TestToolRun(t *testing.T) {
 	got := make(chan []byte, 1)
 	calls := make(chan proto.ToolCall, 1)
 	reply := proto.ToolResult{OK: true, Result: "12 <degrees>"}
+	weather := schemaOf(t, "place:string id:integer")
+	weather.Name = "weather"
 	r.serve("toolrunner", bus.Tool(proto.ToolSpec{Name: "weather"}, func(_ context.Context, c proto.ToolCall, arguments []byte) proto.ToolResult {
 		got <- arguments
 		calls <- c
 		result := reply
 		result.Call = c.Call
 		return result
-	}), tools(proto.Tools{Tools: []proto.ToolSpec{{Name: "weather"}, {Name: "now"}}}))
+	}), tools(proto.Tools{Tools: []proto.ToolSpec{weather, {Name: "now"}}}))
 	if res := run(t, "tool", "run", "weather", "place=Rome", "id=12345678901234567890"); res.code != 0 || res.out != "12 <degrees>\n" || res.err != "" {
 		t.Errorf("%+v", res)
 	}
 	if a := string(<-got); a != `{"id":12345678901234567890,"place":"Rome"}` {
 		t.Errorf("arguments %s", a)
 	}
-	if c := <-calls; c.Call == "" || c.Asker == "" {
+	if c := <-calls; c.Call == "" || c.Asker == "" || !c.Confirmed {
 		t.Errorf("call %+v", c)
 	}
 	res := run(t, "tool", "run", "--json", "weather")
@@ -97,12 +138,13 @@ func TestToolRun(t *testing.T) {
 		<-calls
 	}
 	run(t, "tool", "run", "wether").want(t, ExitInvalid, `!tool run: no tool named "wether"`, "!hint: the tools are: now, weather")
-	run(t, "tool", "run", "no/name").want(t, ExitInvalid, `!"no/name" is no tool name`)
+	run(t, "tool", "run", "no/name").want(t, ExitInvalid, `!no tool named "no/name"`)
+	run(t, "tool", "run", "weather", "plcae=Rome").want(t, ExitUsage, `!weather has no argument "plcae"`, "!hint: its arguments are: id, place")
 }
 
 func TestToolRunNobody(t *testing.T) {
 	r := newRig(t)
-	run(t, "tool", "run", "now").want(t, ExitUnavailable, "!tool now: nobody answers", "!desktop-assistant status")
+	run(t, "tool", "run", "now").want(t, ExitUnavailable, "!nobody answers", "!desktop-assistant status")
 	r.serve("toolrunner", tools(proto.Tools{Dir: "/home/you/tools"}))
 	run(t, "tool", "run", "now").want(t, ExitInvalid, `!no tool named "now": there are none in /home/you/tools`, "!desktop-assistant tool check")
 }
@@ -116,7 +158,7 @@ func TestToolRunInterrupted(t *testing.T) {
 		calls <- c
 		<-release
 		return proto.ToolResult{Call: c.Call, Kind: proto.KindCancelled, Result: "error: cancelled"}
-	}))
+	}), tools(proto.Tools{Tools: []proto.ToolSpec{{Name: "slow"}}}))
 	defer close(release)
 	cancelled := make(chan string, 1)
 	if _, err := f.ToolCancels(t.Context(), bus.Fail(16, func() {}), func(_ context.Context, call string) { cancelled <- call }); err != nil {
@@ -173,4 +215,35 @@ func TestHeldBack(t *testing.T) {
 			t.Errorf("%+v on a %s route: %q", c.spec, c.route, why)
 		}
 	}
+}
+
+// TestToolNew: the template is a file that loads, lints and runs as it is; what
+// is there is never written over.
+func TestToolNew(t *testing.T) {
+	dir := home(t)
+	folder := filepath.Join(dir, "config/desktop-assistant/tools")
+	res := run(t, "tool", "new", "greet")
+	res.want(t, 0, "wrote "+folder+"/greet.toml\n", "  desktop-assistant tool check --lint\n", "  desktop-assistant tool run greet who=Ada\n")
+	text, err := os.ReadFile(filepath.Join(folder, "greet.toml"))
+	if err != nil || !strings.HasPrefix(string(text), "# greet, a tool") || strings.Contains(string(text), "NAME.") {
+		t.Errorf("%v: %s", err, text)
+	}
+	run(t, "tool", "new", "greet").want(t, ExitInvalid, "!tool new: "+folder+"/greet.toml is there already", "!hint: choose another name, or remove the file first")
+	if again, err := os.ReadFile(filepath.Join(folder, "greet.toml")); err != nil || string(again) != string(text) {
+		t.Errorf("it was written over: %v", err)
+	}
+	for _, name := range []string{"", "a b", "../x", "a/b", "x.toml", "é", strings.Repeat("x", 65)} {
+		run(t, "tool", "new", "--", name).want(t, ExitUsage, "!cannot be a tool's name", "!hint: use 1 to 64")
+	}
+	run(t, "tool", "new").want(t, ExitUsage, "!wrong number of arguments")
+	other := filepath.Join(dir, "other")
+	got := run(t, "tool", "new", "--json", "--tools", other, "x")
+	got.want(t, 0)
+	if list := lines[made](t, got.out); len(list) != 1 || list[0].Path != other+"/x.toml" || len(list[0].Next) != 2 {
+		t.Errorf("%+v", list)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "tool", "new", "--tools", filepath.Join(dir, "file"), "x").want(t, ExitFailed, "!make tools folder")
 }

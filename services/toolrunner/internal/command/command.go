@@ -25,13 +25,13 @@ const (
 	ExitUsage = 2
 )
 
-const usage = `usage: toolrunner call [--tools DIR] [--check-exit] [--yes] NAME [ARGUMENTS]
+const usage = `usage: toolrunner call [--tools DIR] [--check-exit] NAME [ARGUMENTS]
        toolrunner check [--tools DIR] [--lint] [--json]
 
 call runs one tool as the bus would; ARGUMENTS is a JSON object, {} if left out.
 It prints the result and exits with 0, also when the result is an error;
-with --check-exit an error exits with 1. A tool with confirm = "voice" runs with
---yes only.
+with --check-exit an error exits with 1. A tool with confirm = "voice" runs:
+whoever types its name has said yes.
 check reads every tool file, names file, line and reason of what is wrong, says
 how far the sandbox of a tool holds on this machine, and exits with 1 when a
 tool cannot be used. --lint adds advice on tools that can be used.
@@ -63,7 +63,6 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 	flags.StringVar(&o.dir, "tools", s.Dir, "")
 	if args[0] == "call" {
 		flags.BoolVar(&o.checkExit, "check-exit", false, "")
-		flags.BoolVar(&o.yes, "yes", false, "")
 	} else {
 		flags.BoolVar(&o.lint, "lint", false, "")
 		flags.BoolVar(&o.json, "json", false, "")
@@ -95,7 +94,6 @@ func Run(ctx context.Context, s Settings, args []string, stdout, stderr io.Write
 type options struct {
 	dir       string
 	checkExit bool
-	yes       bool
 	lint      bool
 	json      bool
 }
@@ -120,7 +118,7 @@ func call(ctx context.Context, s Settings, o options, args []string, stdout, std
 		log.Warn("the tool gets no control group", "error", err)
 	}
 	config.Cgroups = groups
-	result := run.New(config, set).Call(ctx, args[0], []byte(args[1]), run.Options{Confirmed: o.yes})
+	result := run.New(config, set).Call(ctx, args[0], []byte(args[1]), run.Options{Confirmed: true})
 	fmt.Fprintln(stdout, result.Text)
 	return result.OK
 }

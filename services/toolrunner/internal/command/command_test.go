@@ -137,13 +137,11 @@ func TestCheckSandbox(t *testing.T) {
 	}
 }
 
-// A tool that must be confirmed runs when whoever types says so.
+// Whoever types the call has confirmed it.
 func TestCallConfirmed(t *testing.T) {
 	dir := folder(t, map[string]string{"x.toml": "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\nconfirm = \"voice\"\n"})
-	for flag, want := range map[string]string{"--yes": "ran\n", "--check-exit": "error: x must be confirmed by the user first\n"} {
-		if _, stdout, _ := execute(t, t.Context(), Settings{Dir: dir}, "call", flag, "x"); stdout != want {
-			t.Errorf("%s: %q", flag, stdout)
-		}
+	if _, stdout, _ := execute(t, t.Context(), Settings{Dir: dir}, "call", "x"); stdout != "ran\n" {
+		t.Errorf("%q", stdout)
 	}
 }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	_ "embed" // the template
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"example.org/desktop-assistant/pkg/xdg"
+	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
+)
+
+// toolTemplate is a tool that works as it is, with every key explained; NAME
+// stands for its name.
+//
+//go:embed template.toml
+var toolTemplate string
+
+func (a *app) toolNewCommand() *cobra.Command {
+	var dir string
+	c := a.jsonFlag(&cobra.Command{
+		Use: "new NAME", Short: "Write a commented template of a tool into the tools folder", Args: args(1, 1),
+		RunE:              func(c *cobra.Command, given []string) error { return a.toolNew(c.Context(), dir, given[0]) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+	})
+	c.Flags().StringVar(&dir, "tools", "", "`folder` of the tools (default: the configured one)")
+	return c
+}
+
+// made is what tool new prints as JSON.
+type made struct {
+	Path string   `json:"path"`
+	Note string   `json:"note,omitempty"`
+	Next []string `json:"next"` // command lines to go on with
+}
+
+// toolNew writes the template of a tool; a file that is there stays.
+func (a *app) toolNew(_ context.Context, dir, name string) error {
+	const op = "tool new"
+	if !proto.ValidToken(name) {
+		return usageError{proto.Errorf(proto.CodeInvalid, op, "%q cannot be a tool's name", name).WithHint("use 1 to 64 of A-Z a-z 0-9 _ - : desktop-assistant tool new my-tool")}
+	}
+	folder, note, err := a.newToolFolder(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("make tools folder: %w", err)
+	}
+	path := filepath.Join(folder, name+".toml")
+	err = writeNew(path, strings.ReplaceAll(toolTemplate, "NAME", name))
+	if errors.Is(err, fs.ErrExist) {
+		return proto.Errorf(proto.CodeInvalid, op, "%s is there already", path).WithHint("choose another name, or remove the file first: rm %s", path)
+	}
+	if err != nil {
+		return err
+	}
+	flag := ""
+	if dir != "" {
+		flag = " --tools " + dir
+	}
+	m := made{Path: path, Note: note, Next: []string{
+		"desktop-assistant tool check --lint" + flag,
+		"desktop-assistant tool call" + flag + " " + name + ` '{"who":"Ada"}'`,
+	}}
+	if dir == "" {
+		m.Next = append(m.Next, "desktop-assistant tool run "+name+" who=Ada")
+	}
+	if a.json {
+		return a.printJSON(m)
+	}
+	c := console.New(a.Out)
+	c.Println("wrote %s", m.Path)
+	if m.Note != "" {
+		c.Println("%s", m.Note)
+	}
+	c.Println("Change it to your liking, then check it, run it alone, and run it through the assistant:")
+	for _, line := range m.Next {
+		c.Hint(line)
+	}
+	return nil
+}
+
+// newToolFolder is where a new tool goes. The note says what becomes of the
+// example tools, which are used only while the user has no folder.
+func (a *app) newToolFolder(dir string) (folder, note string, err error) {
+	if dir != "" {
+		folder, err = xdg.Expand(dir)
+		return folder, "", err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return "", "", err
+	}
+	if folder, err = cfg.ToolsDir(); err != nil {
+		return "", "", err
+	}
+	bin, err := supervise.BinDir([]string{"toolrunner"})
+	if err != nil { // the daemons are elsewhere; then nothing of theirs is lost
+		return folder, "", nil
+	}
+	if examples, ok := exampleTools(cfg, bin); ok {
+		note = fmt.Sprintf("From the next start on your own folder is used instead of %s; copy from there what you want to keep.", examples)
+	}
+	return folder, note, nil
+}
+
+// writeNew writes a file that must not be there yet, whole or not at all.
+func writeNew(path, text string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write tool: %w", err)
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write tool: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}
