@@ -63,6 +63,7 @@ bench: go
 
 soak: go
 	cd services && go test -race -run '^TestSoak$$' -v ./toolrunner/internal/run -calls 1000
+	cd services && go test -race -run '^TestSoak$$' -v ./brain/internal/app -turns 2000
 
 # The command line of NATS, for the test that the bus can be watched with it;
 # built once, outside the checkout.
