@@ -63,8 +63,15 @@ func (a *app) askOn(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error 
 		q.Speak = false
 	}
 	q.Turn = bus.NewID()
+	answers := a.answering(conn, q.Speak)
 	return a.follow(ctx, conn, following{
-		turn: q.Turn, live: a.json, worker: brain, show: a.show,
+		turn: q.Turn, live: a.json, worker: brain,
+		show: func(s seenEvent) (bool, error) {
+			if question, ok := s.ev.(proto.TurnQuestion); ok {
+				answers.take(ctx, question)
+			}
+			return a.show(s)
+		},
 		start: func(ctx context.Context) error {
 			_, err := bus.Request(ctx, conn, q)
 			return err

@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"example.org/desktop-assistant/pkg/consent"
 )
 
 // Keyboard gives the lines that are typed, or come from a pipe.
@@ -26,10 +29,35 @@ type Keyboard struct {
 // stays, with what is typed, below whatever the console writes to out.
 func Read(ctx context.Context, c *Console, in io.Reader, out io.Writer, prompt string) (*Keyboard, error) {
 	if !Person(in, out) {
-		r := bufio.NewReader(in)
-		return &Keyboard{Lines: typed(ctx, func() (string, error) { return r.ReadString('\n') }), Release: func() {}}, nil
+		return &Keyboard{Lines: Lines(ctx, in), Release: func() {}}, nil
 	}
 	return attach(ctx, c, in.(*os.File), out.(*os.File), prompt)
+}
+
+// Lines gives what comes from in line by line, with the ends; closed at the end of
+// the input.
+func Lines(ctx context.Context, in io.Reader) <-chan string {
+	r := bufio.NewReader(in)
+	return typed(ctx, func() (string, error) { return r.ReadString('\n') })
+}
+
+// letters are what a yes is cut to at a keyboard, by language.
+var letters = map[string]string{"en": "y", "it": "s", "de": "j", "fr": "o", "es": "s", "pt": "s"}
+
+// Agreed says whether a typed line is a yes to a question of a tool, in the
+// language of the question or in that of the terminal.
+func Agreed(line, question, language string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	for _, lang := range []string{language, "en"} {
+		primary, _, _ := strings.Cut(lang, "-")
+		if line != "" && line == letters[primary] {
+			return true
+		}
+		if answer := consent.Read(line, question, lang); answer != consent.Unclear {
+			return answer == consent.Yes
+		}
+	}
+	return false
 }
 
 func attach(ctx context.Context, c *Console, inFile, outFile *os.File, prompt string) (*Keyboard, error) {

@@ -31,6 +31,8 @@ type Conversation struct {
 	typed    map[string]bool            // turns whose question was typed here
 	calls    map[string]string          // arguments of the tool calls that run
 	problems map[string][]proto.Problem // shown, by daemon
+	open     *proto.TurnQuestion        // to be answered by the next line
+	asker    string                     // the turn it is of
 }
 
 // New begins to show what happens on the console, until ctx ends. echoed says
@@ -71,7 +73,11 @@ func (t *Conversation) Act(ctx context.Context, line string) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	var err error
-	if line == "" {
+	if q := t.question(); q != nil && line != "" {
+		yes := console.Agreed(line, q.Text, q.Language)
+		t.Println("(%s)", map[bool]string{true: "yes", false: "no"}[yes])
+		_, err = bus.Request(ctx, t.conn, proto.TurnAnswer{Call: q.Call, Yes: yes})
+	} else if line == "" {
 		var state proto.MicState
 		if state, err = bus.Request(ctx, t.conn, proto.MicToggle{}); err == nil {
 			t.Println("(%s)", Microphone(state))
@@ -86,6 +92,22 @@ func (t *Conversation) Act(ctx context.Context, line string) {
 	}
 	if err != nil && !errors.Is(err, &proto.Error{Code: proto.CodeCancelled}) {
 		t.Problem(err.Error(), proto.HintOf(err))
+	}
+}
+
+// question takes the open question of a tool, if there is one.
+func (t *Conversation) question() *proto.TurnQuestion {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.open
+	t.open = nil
+	return q
+}
+
+// settled forgets the open question when that is over.
+func (t *Conversation) settled(over bool) {
+	if over {
+		t.open = nil
 	}
 }
 
@@ -107,8 +129,14 @@ func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Even
 		t.Println("assistant: %s", e.Text)
 	case proto.TurnAnnounced:
 		t.Println("assistant: %s", e.Text)
+	case proto.TurnQuestion:
+		t.mu.Lock()
+		t.open, t.asker = &e, env.Turn
+		t.mu.Unlock()
+		t.Println("assistant: %s [y/N]", e.Text)
 	case proto.ToolCalled:
 		t.mu.Lock()
+		t.settled(t.open != nil && t.open.Call == e.Call)
 		t.calls[e.Call] = string(e.Arguments)
 		t.mu.Unlock()
 	case proto.ToolFinished:
@@ -120,6 +148,7 @@ func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Even
 	case proto.TurnEnded:
 		t.mu.Lock()
 		delete(t.typed, env.Turn)
+		t.settled(t.asker == env.Turn)
 		t.mu.Unlock()
 		if e.End == proto.EndFailed && e.Error != nil {
 			t.Problem(e.Error.Error(), e.Error.Hint)

@@ -229,6 +229,43 @@ func TestAct(t *testing.T) {
 	}
 }
 
+// A question of a tool is answered by the next line, which is then no question
+// itself; one that is settled in another way is open no more.
+func TestQuestion(t *testing.T) {
+	s := newStage(t)
+	asked, answered := make(chan proto.TurnAsk, 4), make(chan proto.TurnAnswer, 4)
+	s.serve("brain", proto.Status{},
+		bus.Command(func(_ context.Context, q proto.TurnAsk) (proto.TurnTicket, error) { asked <- q; return proto.TurnTicket{}, nil }),
+		bus.Command(func(_ context.Context, a proto.TurnAnswer) (proto.Done, error) { answered <- a; return proto.Done{}, nil }))
+	s.serve("ttsd", proto.Status{})
+	q := proto.TurnQuestion{Call: "c1", Text: "Devo eseguire lamp? Rispondi sì o no.", Language: "it"}
+	for line, yes := range map[string]bool{"s": true, "Sì": true, "no": false, "che ore sono?": false} {
+		if got := s.tell("t1", q); got != "assistant: Devo eseguire lamp? Rispondi sì o no. [y/N]\n" {
+			t.Errorf("shown %q", got)
+		}
+		s.talk.Act(t.Context(), line)
+		if a := <-answered; a.Call != "c1" || a.Yes != yes {
+			t.Errorf("%q: %+v", line, a)
+		}
+		if got := s.screen.take(); got != map[bool]string{true: "(yes)\n", false: "(no)\n"}[yes] {
+			t.Errorf("shown %q", got)
+		}
+	}
+	for _, over := range []proto.Event{proto.ToolCalled{Call: "c1", Name: "lamp"}, proto.TurnEnded{End: proto.EndCancelled}} {
+		s.tell("t1", q, over)
+		s.talk.Act(t.Context(), "yes")
+		if a := <-asked; a.Text != "yes" {
+			t.Errorf("asked %+v", a)
+		}
+	}
+	s.tell("t1", q)
+	s.tell("t2", proto.TurnEnded{End: proto.EndSpoken})
+	s.talk.Act(t.Context(), "yes")
+	if a := <-answered; !a.Yes {
+		t.Errorf("answer %+v", a)
+	}
+}
+
 func TestActWithoutBrain(t *testing.T) {
 	s := newStage(t)
 	s.talk.Act(t.Context(), "x")

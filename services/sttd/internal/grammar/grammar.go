@@ -17,6 +17,12 @@ import (
 // language is the one that the recogniser of commands knows.
 const language = "en"
 
+// answers are listened for where there are tools that may ask the user before
+// they run.
+var answers = []string{"(yes|okay) [please]", "(no|cancel) [thanks]"}
+
+func asks(s proto.ToolSpec) bool { return s.Confirm == proto.ConfirmVoice || s.Native }
+
 // A Grammar is what to listen for. The zero value is nothing.
 type Grammar struct {
 	JSGF      string
@@ -50,11 +56,21 @@ func Of(tools []proto.ToolSpec) (Grammar, []error) {
 	if len(usable) == 0 {
 		return Grammar{}, faults
 	}
+	count := len(usable)
+	if slices.ContainsFunc(tools, asks) {
+		for _, a := range answers {
+			t, err := intent.ParseTemplate(a, nil)
+			if err != nil {
+				return Grammar{}, append(faults, err)
+			}
+			usable = append(usable, t)
+		}
+	}
 	jsgf, words, err := intent.Grammar(usable)
 	if err != nil {
 		return Grammar{}, append(faults, fmt.Errorf("listen for %d sentences: %w", len(usable), err))
 	}
-	return Grammar{JSGF: jsgf, Words: words, Sentences: len(usable)}, faults
+	return Grammar{JSGF: jsgf, Words: words, Sentences: count}, faults
 }
 
 // english gives the sentences of a tool under "en" and its regions, "en-gb".

@@ -36,6 +36,24 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// A yes and a no are heard where a tool asks for them, and nowhere else.
+func TestAnswers(t *testing.T) {
+	now := proto.ToolSpec{Name: "now", Sentences: map[string][]string{"en": {"what time is it"}}}
+	for _, c := range []struct {
+		spec  proto.ToolSpec
+		heard bool
+	}{
+		{proto.ToolSpec{Name: "lamp", Confirm: proto.ConfirmVoice}, true},
+		{proto.ToolSpec{Name: "http_request", Native: true}, true},
+		{proto.ToolSpec{Name: "lamp", Confirm: proto.ConfirmNever}, false},
+	} {
+		g, faults := Of([]proto.ToolSpec{now, c.spec})
+		if slices.Contains(g.Words, "yes") != c.heard || slices.Contains(g.Words, "no") != c.heard || g.Sentences != 1 || faults != nil {
+			t.Errorf("%+v: words %v, %d sentences, %v", c.spec, g.Words, g.Sentences, faults)
+		}
+	}
+}
+
 func TestNothing(t *testing.T) {
 	for _, tools := range [][]proto.ToolSpec{nil, {{Name: "now"}}, {{Name: "say", Parameters: json.RawMessage(`{"properties":{"x":{}}}`),
 		Sentences: map[string][]string{"en": {"say {x}"}}}}} {
