@@ -62,6 +62,20 @@ func (s *Server) Requests() []*Request {
 	return slices.Clone(s.h.requests)
 }
 
+// Forget drops the requests kept so far: a long test would fill the memory.
+func (s *Server) Forget() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	s.h.requests = nil
+	for {
+		select {
+		case <-s.h.arrived:
+		default:
+			return
+		}
+	}
+}
+
 // Next blocks until a chat request arrives that Next has not returned yet, or
 // the test's context ends, which fails the test.
 func (s *Server) Next() *Request {

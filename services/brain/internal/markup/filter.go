@@ -96,6 +96,14 @@ func (f *Filter) Captured() string {
 	return s
 }
 
+// Settle tells that the thinking comes apart from the text: nothing is held back
+// for it.
+func (f *Filter) Settle() {
+	if f.mode == modeOpened && f.buf == "" {
+		f.mode = modeText
+	}
+}
+
 // Mind returns the end of the thinking that was cut out of the text.
 func (f *Filter) Mind() string { return f.mind }
 

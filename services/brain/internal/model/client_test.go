@@ -236,7 +236,13 @@ func TestAnswerErrors(t *testing.T) {
 		{"no such model", chattest.Fail(404, `{"error":{"message":"model 'x' not found"}}`), KindAddress, RetryNever, ""},
 		{"wrong path", chattest.Fail(404, `404 page not found`), KindAddress, RetryNever, ""},
 		{"redirect", chattest.Fail(302, ``), KindAddress, RetryNever, ""},
-		{"bad gateway", plainStatus(502, "text/html", "<html><title>502 Bad Gateway</title>"), KindServer, RetryNever, ""},
+		{"bad gateway", plainStatus(502, "text/html", "<html><title>502 Bad Gateway</title>"), KindServer, RetryAgain, ""},
+		{"template", chattest.Fail(500, `{"error":{"message":"Jinja Exception: Conversation roles must alternate"}}`), KindRefused, RetryNever, ""},
+		{"too large", chattest.Fail(413, ``), KindContextFull, RetryShorter, ""},
+		{"overloaded", chattest.Fail(503, `[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`), KindBusy, RetryLater, ""},
+		{"loading in other words", chattest.Fail(500, `{"error":"Model foo is currently loading"}`), KindLoading, RetryLater, ""},
+		{"no model", chattest.Fail(404, `{"error":{"message":"No models loaded. Please load a model"}}`), KindAddress, RetryNever, ""},
+		{"policy", chattest.Fail(400, `{"error":{"message":"filtered","code":"content_filter"}}`), KindFiltered, RetryNever, ""},
 		{"forbidden", chattest.Fail(403, ``), KindUnauthorized, RetryNever, ""},
 		{"web page", plain("text/html", "<!doctype html><title>Router</title>"), KindAddress, RetryNever, ""},
 		{"not a chat", plain("text/plain", "hello there"), KindBadStream, RetryNever, ""},
@@ -247,9 +253,9 @@ func TestAnswerErrors(t *testing.T) {
 		{"thoughts cut", sse(`data: {"choices":[{"delta":{"content":"<think>Hm."},"finish_reason":"length"}]}` + "\n\n"), KindTruncated, RetryNever, ""},
 		{"filtered", sse(`data: {"choices":[{"delta":{"content":"No."},"finish_reason":"content_filter"}]}` + "\n\n"), KindFiltered, RetryNever, "No."},
 		{"leak", sse(`data: {"choices":[{"delta":{"content":"<tool_call>open the door</tool_call>"},"finish_reason":"stop"}]}` + "\n\n"), KindLeak, RetryAgain, ""},
-		{"error as JSON body", plain("application/json", "{\n \"error\": {\"message\": \"boom\"}\n}"), KindServer, RetryNever, ""},
-		{"detail as JSON line", plain("application/json", `{"detail":"boom"}`), KindServer, RetryNever, ""},
-		{"error event", sse("event: error\ndata: {\"message\":\"boom\"}\n\n"), KindServer, RetryNever, ""},
+		{"error as JSON body", plain("application/json", "{\n \"error\": {\"message\": \"boom\"}\n}"), KindServer, RetryAgain, ""},
+		{"detail as JSON line", plain("application/json", `{"detail":"boom"}`), KindServer, RetryAgain, ""},
+		{"error event", sse("event: error\ndata: {\"message\":\"boom\"}\n\n"), KindServer, RetryAgain, ""},
 		{"loading in the stream", sse("data: {\"error\":{\"message\":\"Loading model\"}}\n\n"), KindLoading, RetryLater, ""},
 		{"cut", cut, KindInterrupted, RetryNever, "Half a"},
 		{"reset", chattest.Exchange{End: chattest.Reset}, KindInterrupted, RetryAgain, ""},
@@ -333,6 +339,31 @@ func TestThinkingOpenedInThePrompt(t *testing.T) {
 		if reply, err := client.Chat(t.Context(), hello, func(string) {}); err != nil || reply.Text != want {
 			t.Errorf("answer %d: got %q, %v, want %q", i, reply.Text, err, want)
 		}
+	}
+}
+
+// A model that is known to think in its prompt is held back from the first answer on,
+// unless its thinking comes in a field.
+func TestThinkingIsExpectedByName(t *testing.T) {
+	for name, want := range map[string]string{
+		"DeepSeek-R1-0528-Q4.gguf": "Yes.", "qwen3-30b-a3b-thinking-2507": "Yes.", "qwq:32b": "Yes.",
+		"qwen3-instruct": "Hm. Yes.", "thinkingmachine": "Hm. Yes.",
+	} {
+		server := chattest.New(t)
+		server.SetModels(200, `{"data":[{"id":"`+name+`"}]}`)
+		server.Script(chattest.Say("Hm. ", "</think>", "Yes."))
+		if reply, err := newClient(t, server.URL, nil).Chat(t.Context(), hello, func(string) {}); err != nil || reply.Text != want {
+			t.Errorf("%s: got %q, %v, want %q", name, reply.Text, err, want)
+		}
+	}
+	server := chattest.New(t)
+	server.SetModels(200, `{"data":[{"id":"deepseek-r1"}]}`)
+	more := make(chan struct{})
+	server.Script(chattest.Exchange{Pieces: chattest.Join(
+		chattest.Raw(`data: {"choices":[{"delta":{"reasoning_content":"Hm."}}]}`+"\n\n"), chattest.Text("Yes. "), chattest.Hold(more), chattest.Finish("stop"))})
+	_, err := newClient(t, server.URL, nil).Chat(t.Context(), hello, func(string) { close(more) }) // at once
+	if err != nil {
+		t.Error(err)
 	}
 }
 

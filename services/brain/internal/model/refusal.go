@@ -71,13 +71,15 @@ func classify(e *Error) {
 	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed:
 		e.Kind = KindAddress
 		e.Hint = `check llm in the configuration: the address usually ends in /v1`
+	case s == http.StatusRequestEntityTooLarge:
+		e.Kind, e.Retry = KindContextFull, RetryShorter
 	case s >= 300 && s < 400:
 		e.Kind = KindAddress
 		e.Hint = "set llm in the configuration to the address the server redirects to"
-	case s >= 400 && s < 500:
+	case s >= 400 && s < 500 && s != http.StatusRequestTimeout && s != http.StatusTooEarly:
 		e.Kind = KindRefused
 	default:
-		e.Kind = KindServer
+		e.Kind, e.Retry = KindServer, RetryAgain // a gateway, a template's parser, a model that wrote nonsense: often once only
 	}
 }
 
@@ -104,6 +106,8 @@ var signs = []struct {
 		KindNoTools, RetryBare, "start vLLM with --enable-auto-tool-choice and --tool-call-parser"},
 	{regexp.MustCompile(`(?i)does not support (tools|function)`),
 		KindNoTools, RetryBare, "choose a model that can use tools"},
+	{regexp.MustCompile(`(?i)jinja|chat template|raise_exception`),
+		KindRefused, RetryNever, "the chat template of the model does not take the conversation: try another one, or start a new session"},
 	{regexp.MustCompile(`(?i)does not match the expected .*format`),
 		KindServer, RetryAgain, ""},
 	{regexp.MustCompile(`(?i)no models? (is |are )?(currently )?loaded`),

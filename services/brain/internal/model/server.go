@@ -60,9 +60,17 @@ func (c *Client) keep(info serverInfo) serverInfo {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if info.model != c.server.model {
+		c.opened = thinker.MatchString(info.model)
+	}
 	c.server, c.known = info, true
 	return info
 }
+
+// thinker are the names of models whose templates open the thinking in the prompt,
+// so that only its end is in the answer. A first answer is held back for it; later
+// ones go by what came, see remember.
+var thinker = regexp.MustCompile(`(?i)(^|[^a-z])(r1|qwq|reasoner|thinking|thinker)([^a-z]|$)`)
 
 // list reads the model list. A server that has none, or lists in a form of its
 // own, is no error: the chat request will tell.

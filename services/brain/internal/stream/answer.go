@@ -26,8 +26,9 @@ type Result struct {
 	Usage   Usage
 	Leaked  bool // tool markup came as text and no call could be read from it
 	Thought bool // thinking came, in a field or in the text
-	// Opened tells that the template opened the thinking block in the prompt:
-	// only its end was in the text. Give it to NewAnswer next time.
+	// Opened tells that the template opened the thinking block in the prompt: only
+	// its end was in the text. Give it to NewAnswer next time. Once thinking comes in
+	// a field, nothing is held back.
 	Opened  bool
 	Frames  int // usable frames
 	Bad     int // frames that could not be decoded
@@ -157,6 +158,7 @@ func (a *Answer) count(c *chunk) {
 func (a *Answer) choice(c *choice) (string, error) {
 	if c.Delta.thought() || c.Message.thought() {
 		a.res.Thought = true
+		a.filter.Settle()
 		a.think(c.Delta.thinking() + c.Message.thinking())
 	}
 	fragments := c.Delta.fragments()
