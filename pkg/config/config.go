@@ -132,7 +132,7 @@ type SpeechHTTP struct {
 // Kokoro is the synthesiser model run by ttsd itself.
 type Kokoro struct {
 	Model   string `toml:"model"`   // file; empty: looked for, see Config.FindModel
-	Voices  string `toml:"voices"`  // file; empty: looked for, see Config.FindModel
+	Voices  string `toml:"voices"`  // file, or a folder of raw ones; empty: looked for, see Config.FindModel
 	Runtime string `toml:"runtime"` // the onnxruntime library; empty: looked for
 	Threads int    `toml:"threads"` // 0 = physical cores
 }

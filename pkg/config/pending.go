@@ -18,7 +18,6 @@ var pending = []string{
 	"stt.speculate",
 	"whisper.model", "whisper.device",
 	"tts.cache_mb", "tts.duck",
-	"kokoro",
 	"privacy.keep_audio",
 	"telemetry",
 }

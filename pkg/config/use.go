@@ -84,6 +84,9 @@ func (c Config) FindModel(m ModelFile) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() && m == KokoroVoices {
+			return path, nil // of raw files, one a voice
+		}
 		return firstFile([]string{path})
 	}
 	data, err := xdg.Data()

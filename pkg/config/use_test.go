@@ -83,7 +83,11 @@ func TestFindModel(t *testing.T) {
 	if got, err := c.FindModel(KokoroModel); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "/nowhere/k.onnx") {
 		t.Errorf("configured and missing: %q, %v", got, err)
 	}
-	if got, err := c.FindModel(KokoroVoices); err == nil || !strings.HasSuffix(err.Error(), "is not a file") {
+	if got, err := c.FindModel(KokoroVoices); err != nil || got != home { // of raw files
+		t.Errorf("configured folder of voices: %q, %v", got, err)
+	}
+	c.Kokoro.Model = home
+	if got, err := c.FindModel(KokoroModel); err == nil || !strings.HasSuffix(err.Error(), "is not a file") {
 		t.Errorf("configured folder: %q, %v", got, err)
 	}
 }

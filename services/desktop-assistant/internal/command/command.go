@@ -148,7 +148,7 @@ Exit status: 0 done; 1 failed; 64 wrong usage; 65 not understood; 69 not running
 	})
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: see config path)")
 	root.AddCommand(a.runCommand(), a.askCommand(), a.sayCommand(), a.listenCommand(), a.stopCommand(),
-		a.muteCommand(), a.eventsCommand(), a.statusCommand(), a.toolCommand(), a.configCommand(), a.versionCommand())
+		a.muteCommand(), a.voiceCommand(), a.eventsCommand(), a.statusCommand(), a.toolCommand(), a.configCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	strict(root)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.org/desktop-assistant/pkg/bus"
-	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
 )
@@ -30,23 +29,24 @@ func (a *app) sayCommand() *cobra.Command {
 				return err
 			}
 			defer conn.Close()
-			return a.say(c.Context(), conn, cfg, strings.Join(words, " "), language)
+			text := strings.Join(words, " ")
+			if language == "" {
+				language = speech.Language(text, "", cfg.Languages())
+			}
+			say := proto.SpeechSay{Text: text, Spoken: speech.Spoken(text, language), Language: language}
+			return a.say(c.Context(), conn, "say", say)
 		},
 	}
 	c.Flags().StringVar(&language, "lang", "", "language `code` of the text (default: found out)")
 	return c
 }
 
-// say speaks a text and waits until it was heard.
-func (a *app) say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, language string) error {
-	if language == "" {
-		language = speech.Language(text, "", cfg.Languages())
+// say speaks a text for the verb op and waits until it was heard.
+func (a *app) say(ctx context.Context, conn *bus.Conn, op string, say proto.SpeechSay) error {
+	if say.Spoken == "" {
+		return usageError{proto.Errorf(proto.CodeInvalid, op, "there is nothing to say in %q", say.Text)}
 	}
-	spoken := speech.Spoken(text, language)
-	if spoken == "" {
-		return usageError{proto.Errorf(proto.CodeInvalid, "say", "there is nothing to say in %q", text)}
-	}
-	mouth, err := a.serving(ctx, conn, "say", "ttsd")
+	mouth, err := a.serving(ctx, conn, op, "ttsd")
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,11 @@ func (a *app) say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, 
 	}
 	defer func() { _ = served.Stop() }()
 	turn := bus.NewID()
+	say.Turn, say.Owner, say.Behind = turn, conn.Asker(), true
 	return a.follow(ctx, conn, following{
 		turn: turn, areas: []string{"speech"}, worker: mouth,
 		start: func(ctx context.Context) error {
-			_, err := bus.Request(ctx, conn, proto.SpeechSay{Turn: turn, Text: text, Spoken: spoken, Language: language, Owner: conn.Asker(), Behind: true})
+			_, err := bus.Request(ctx, conn, say)
 			if err == nil {
 				_, err = bus.Request(ctx, conn, proto.SpeechEnd{Turn: turn, Count: 1})
 			}
@@ -77,7 +78,7 @@ func (a *app) say(ctx context.Context, conn *bus.Conn, cfg config.Config, text, 
 				if e.Error != nil {
 					return true, e.Error
 				}
-				return true, proto.Errorf(proto.CodeCancelled, "say", "stopped before its end (%s)", e.Reason)
+				return true, proto.Errorf(proto.CodeCancelled, op, "stopped before its end (%s)", e.Reason)
 			}
 			return false, nil
 		},

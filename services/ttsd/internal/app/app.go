@@ -5,20 +5,17 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
-	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/pulse"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/ttsd/internal/queue"
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
 	"example.org/desktop-assistant/services/ttsd/internal/synth"
-	"example.org/desktop-assistant/services/ttsd/internal/synth/espeak"
 )
 
 const (
@@ -28,8 +25,6 @@ const (
 	// silenceLimit is how long the answer to speech.stop waits for the silence, and
 	// the end of ttsd for its last words.
 	silenceLimit = 300 * time.Millisecond
-	// seekTime is between two looks for a missing engine.
-	seekTime = 5 * time.Second
 )
 
 // Sound is where speech is heard; *sink.Server in the product.
@@ -45,8 +40,11 @@ type Sound interface {
 
 // App is ttsd. New sets the exported fields; tests replace them before Run.
 type App struct {
-	// Find looks for the speech engine; an error is a *proto.Error with a hint.
+	// Find looks for the speech engine. With an error, which is a *proto.Error with a
+	// hint, it is not the one asked for, and may be nil; it is then called again.
 	Find func(ctx context.Context) (synth.Engine, error)
+	// Quick gives an engine that speaks while Find looks, nil when there is none.
+	Quick func(ctx context.Context) (synth.Engine, error)
 	// Sound is where it is heard.
 	Sound Sound
 	// Alive says whether the owner of a turn is still on the bus.
@@ -58,6 +56,8 @@ type App struct {
 	player *sink.Player
 	maker  *maker
 	engine synth.Engine // nil while there is none
+	sought bool         // Find was asked
+	finder *finder
 	bus    watch
 	silent []chan struct{} // closed when every Silence was answered
 
@@ -74,7 +74,9 @@ type App struct {
 type Detail struct {
 	Engine    string      `json:"engine"` // "" when there is none
 	Version   string      `json:"engine_version"`
-	Sink      string      `json:"sink"` // "" when there is none
+	Made      any         `json:"engine_detail,omitempty"` // what the engine is made of
+	Backup    string      `json:"backup,omitempty"`        // the engine that says what that one cannot
+	Sink      string      `json:"sink"`                    // "" when there is none
 	Queue     queue.State `json:"queue"`
 	PlayedMS  int64       `json:"played_ms"` // since the start
 	Underruns int64       `json:"underruns"` // a pause between two sentences is one
@@ -82,21 +84,13 @@ type Detail struct {
 	Duck string `json:"duck,omitempty"`
 }
 
-// New makes ttsd on the session's sound server with espeak-ng.
+// New makes ttsd on the session's sound server with the engine of the
+// configuration.
 func New(env daemon.Env) (daemon.App, error) {
 	cfg := env.Config
 	a := &App{env: env, inbox: make(chan func(), 64), queue: queue.New(), looked: make(chan struct{})}
-	voices := map[string]string{}
-	for language, v := range cfg.Voice {
-		voices[language] = v.Lang
-	}
-	a.Find = func(ctx context.Context) (synth.Engine, error) {
-		e, err := espeak.Find(ctx, cfg.TTS.Speed, voices)
-		if err != nil {
-			return nil, err
-		}
-		return e, nil
-	}
+	a.finder = &finder{env: env}
+	a.Find, a.Quick = a.finder.find, a.finder.espeak
 	a.Alive = a.alive
 	a.Sound = sink.NewServer(pulse.Options{
 		Name: "Desktop Assistant", ID: "org.example.desktop-assistant", Icon: "audio-speakers", Version: daemon.Version,
@@ -120,6 +114,7 @@ func (a *App) soundChanged(server, named error) {
 func (a *App) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
+	defer a.finder.close()
 	defer all.Wait()
 	defer cancel()
 	a.player = sink.NewPlayer(a.Sound, reports{a, work.Done()}, a.env.Config.TTS.Volume, a.env.Log)
@@ -128,8 +123,7 @@ func (a *App) Run(ctx context.Context) error {
 	all.Go(func() { a.Sound.Run(work) })
 	all.Go(func() { a.player.Run(work) })
 	all.Go(func() { a.maker.run(work) })
-	a.checkConfig()
-	a.seek(work, &all)
+	all.Go(func() { a.seek(work) })
 	if err := a.firstLook(ctx); err != nil {
 		return err
 	}
@@ -150,22 +144,13 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// checkConfig names what is asked for and cannot be had in this version.
-func (a *App) checkConfig() {
-	switch e := a.env.Config.TTS.Engine; e {
-	case config.EngineKokoro, config.EngineHTTP:
-		a.env.Problems.Set("tts.engine", fmt.Sprintf("engine = %q below [tts] is not built into this version: espeak-ng speaks instead", e),
-			fmt.Sprintf("write engine = %q below [tts] in %s", config.EngineEspeak, config.Path()))
-	}
-}
-
 // firstLook waits a moment for engine and loudspeaker, so that the first sentence
 // after the start is not refused for nothing.
 func (a *App) firstLook(ctx context.Context) error {
 	limit := time.NewTimer(firstLook)
 	defer limit.Stop()
 	looked := a.looked
-	for found := false; looked != nil || !found; {
+	for looked != nil || !a.sought {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -175,7 +160,6 @@ func (a *App) firstLook(ctx context.Context) error {
 			looked = nil
 		case f := <-a.inbox: // the engine's
 			f()
-			found = true
 		}
 	}
 	return nil
@@ -213,7 +197,7 @@ func (a *App) act(work context.Context, all *sync.WaitGroup) {
 		case queue.Make:
 			clip := sink.NewClip(e.Key)
 			a.player.Play(clip)
-			a.maker.add(job{clip, a.engine, a.sentence(e.Say)})
+			a.maker.add(job{clip, a.engine, a.sentence(e)})
 		case queue.Silence:
 			a.maker.clear()
 			a.player.Stop()
@@ -231,7 +215,7 @@ func (a *App) act(work context.Context, all *sync.WaitGroup) {
 	}
 	if a.engine != nil && a.maker.gone() {
 		a.engine = nil
-		a.seek(work, all)
+		all.Go(func() { a.seek(work) })
 	}
 	a.show()
 }
@@ -256,7 +240,10 @@ func (a *App) goodbye(work context.Context, all *sync.WaitGroup) {
 func (a *App) show() {
 	d := Detail{Queue: a.queue.State()}
 	if a.engine != nil {
-		d.Engine, d.Version = a.engine.Name(), a.engine.Version()
+		d.Engine, d.Version, d.Made = a.engine.Name(), a.engine.Version(), a.engine.Detail()
+		if c, ok := a.engine.(interface{ Backup() string }); ok {
+			d.Backup = c.Backup()
+		}
 	}
 	if a.env.Config.TTS.Duck < 1 {
 		d.Duck = "not supported yet: other sound keeps its volume"

@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/queue"
 	"example.org/desktop-assistant/services/ttsd/internal/synth"
+	"example.org/desktop-assistant/services/ttsd/internal/synth/kokoro/voice"
 )
 
 func (a *App) endpoints() []bus.Endpoint {
@@ -64,13 +67,18 @@ func noEngine(op string) *proto.Error {
 
 // sentence makes what the engine gets. A sentence that came without its spoken
 // form, as one typed by hand, is given one here.
-func (a *App) sentence(say proto.SpeechSay) synth.Sentence {
-	s := synth.Sentence{Text: say.Spoken, Language: say.Language}
-	if s.Language == "" {
-		s.Language = speech.Language(say.Text, "", a.env.Config.Languages())
+func (a *App) sentence(m queue.Make) synth.Sentence {
+	say := m.Say
+	s := synth.Sentence{Text: say.Spoken, Language: say.Language, Voice: say.Voice, Soon: m.First}
+	language := s.Language
+	if language == "" {
+		language = speech.Language(say.Text, "", a.env.Config.Languages())
+	}
+	if s.Voice == "" { // else the language may be the voice's
+		s.Language = language
 	}
 	if s.Text == "" {
-		s.Text = speech.Spoken(say.Text, s.Language)
+		s.Text = speech.Spoken(say.Text, language)
 	}
 	return s
 }
@@ -113,7 +121,14 @@ func (a *App) voices(ctx context.Context, cmd proto.SpeechVoices) (proto.Voices,
 		if a.engine == nil {
 			return proto.Voices{}, noEngine(cmd.Verb())
 		}
-		return proto.Voices{Engine: a.engine.Name(), Voices: a.engine.Voices()}, nil
+		v := proto.Voices{Engine: a.engine.Name(), Voices: a.engine.Voices()}
+		if v.Engine != config.EngineEspeak {
+			v.Blends = map[string]string{}
+			for language, c := range a.env.Config.Voice {
+				v.Blends[language] = voice.Blend(c.Blend).String()
+			}
+		}
+		return v, nil
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/pkg/bus"
-	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/bustest"
 	"example.org/desktop-assistant/proto"
@@ -71,6 +70,7 @@ func fakes() (*engine, *sinktest.Speaker, func(*App)) {
 		a.Sound = s
 		a.soundChanged(nil, nil) // it is there
 		a.Find = func(context.Context) (synth.Engine, error) { return e, nil }
+		a.Quick = func(context.Context) (synth.Engine, error) { return nil, nil }
 	}
 }
 
@@ -110,7 +110,7 @@ func TestSpeaksAndTells(t *testing.T) {
 	}
 	expect(d, func(f proto.SpeechFinished) bool { return f.Index == 1 })
 	said := e.sentences()
-	if len(said) != 2 || said[0] != (synth.Sentence{Text: "one two three", Language: "en"}) || said[1].Language != "en" || !strings.Contains(said[1].Text, "kilomet") {
+	if len(said) != 2 || said[0] != (synth.Sentence{Text: "one two three", Language: "en", Soon: true}) || said[1].Language != "en" || !strings.Contains(said[1].Text, "kilomet") {
 		t.Errorf("said %+v", said)
 	}
 	if n := len(speaker.Heard()); n < engineRate*3/10 {
@@ -272,18 +272,6 @@ func TestWithoutSound(t *testing.T) {
 		t.Errorf("%v has no hint", err)
 	}
 	speaker.Give()
-	d.say("t1", 0, "one")
-	expect[proto.SpeechFinished](d, nil)
-}
-
-func TestEngineNotBuiltYet(t *testing.T) {
-	t.Parallel()
-	_, _, parts := fakes()
-	d := start(t, func(env *daemon.Env) { env.Config.TTS.Engine = config.EngineKokoro }, parts)
-	list := d.problem(func(l []proto.Problem) bool { return len(l) > 0 })
-	if !strings.Contains(list[0].What, "kokoro") || !strings.Contains(list[0].Hint, `engine = "espeak"`) {
-		t.Errorf("problems are %v", list)
-	}
 	d.say("t1", 0, "one")
 	expect[proto.SpeechFinished](d, nil)
 }

@@ -72,25 +72,3 @@ func (a *App) alive(ctx context.Context, owner string) bool {
 	service, instance, _ := proto.SplitAsker(owner) // the queue took no other
 	return a.env.Bus.Alive(ctx, service, instance)
 }
-
-// seek looks for the engine until it is found. The first result is posted whether
-// good or bad.
-func (a *App) seek(work context.Context, all *sync.WaitGroup) {
-	all.Go(func() {
-		for {
-			e, err := a.Find(work)
-			if work.Err() != nil {
-				return
-			}
-			a.env.Problems.SetError("engine", err)
-			if !a.post(work.Done(), func() { a.engine = e }) || err == nil {
-				return
-			}
-			select {
-			case <-work.Done():
-				return
-			case <-time.After(seekTime):
-			}
-		}
-	})
-}

@@ -37,6 +37,8 @@ const (
 	maxTurns = 32
 	// maxName bounds what is kept of a sentence beside its text.
 	maxName = 200
+	// maxVoice is the longest blend.
+	maxVoice = 1000
 )
 
 // An Effect is something to do: [Publish], [Make], [Silence], [Hold] or [Release].
@@ -49,10 +51,11 @@ type Publish struct {
 }
 
 // Make is to synthesise a sentence and play it behind those made before. Key is of
-// its clip.
+// its clip; First says that nothing of its turn is to be heard before it.
 type Make struct {
-	Key int64
-	Say proto.SpeechSay
+	Key   int64
+	Say   proto.SpeechSay
+	First bool
 }
 
 // Silence stops the player and forgets all that was made; Cut has to be called then.
@@ -153,6 +156,8 @@ func (q *Queue) Check(say proto.SpeechSay) (known bool, err error) {
 		return false, proto.Errorf(proto.CodeInvalid, op, "the turn is missing")
 	case max(len(say.Turn), len(say.Language)) > maxName:
 		return false, proto.Errorf(proto.CodeInvalid, op, "turn and language have at most %d bytes", maxName)
+	case len(say.Voice) > maxVoice:
+		return false, proto.Errorf(proto.CodeInvalid, op, "the voice has %d bytes, at most %d", len(say.Voice), maxVoice)
 	case !validOwner(say.Owner):
 		return false, proto.Errorf(proto.CodeInvalid, op, "the owner %.80q is not service/instance", say.Owner)
 	case say.Index < 0:
@@ -243,7 +248,7 @@ func (q *Queue) advance(now time.Time) {
 			t.made++
 			q.lastKey++
 			s.key = q.lastKey
-			q.emit(Make{s.key, s.say})
+			q.emit(Make{s.key, s.say, t.made-1 == t.done})
 		}
 		if !t.complete() {
 			return

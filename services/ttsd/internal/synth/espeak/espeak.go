@@ -135,6 +135,12 @@ func (e *Engine) Name() string { return "espeak" }
 // Version is the program's own.
 func (e *Engine) Version() string { return e.version }
 
+// There says whether the program is still where it was.
+func (e *Engine) There() bool {
+	_, err := os.Stat(e.path)
+	return err == nil
+}
+
 // Voices are the languages it knows.
 func (e *Engine) Voices() []string { return slices.Clone(e.voices) }
 
@@ -165,12 +171,19 @@ func (e *Engine) voice(language string) string {
 // Synthesize runs the program. The text goes through its standard input, so that
 // no other user sees it in the list of processes.
 func (e *Engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Emit) error {
+	voice := e.voice(s.Language)
+	if s.Voice != "" {
+		if voice = s.Voice; !slices.Contains(e.voices, voice) {
+			return proto.Errorf(proto.CodeInvalid, "speak with "+program, "it has no voice %.100q", s.Voice).
+				WithHint("see its voices: desktop-assistant voice list")
+		}
+	}
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stalled := time.AfterFunc(stallLimit, cancel)
 	defer stalled.Stop()
 	// -z leaves the pause after the sentence out: pauses are the player's.
-	cmd := exec.CommandContext(run, e.path, "--stdin", "--stdout", "-z", "-b", "1", "-v", e.voice(s.Language), "-s", strconv.Itoa(e.speed))
+	cmd := exec.CommandContext(run, e.path, "--stdin", "--stdout", "-z", "-b", "1", "-v", voice, "-s", strconv.Itoa(e.speed))
 	cmd.Env = Environment()
 	cmd.Stdin = strings.NewReader(literal(s.Text))
 	complaint := &head{limit: maxComplaint}

@@ -219,6 +219,9 @@ func (e *Engine) manner(s synth.Sentence) (phoneme.Language, voice.Table, error)
 	l, known := e.language(s.Language)
 	if s.Voice != "" {
 		blend, err := voice.ParseBlend(s.Voice)
+		if err == nil {
+			err = e.set.Check(blend)
+		}
 		if err != nil {
 			return phoneme.Language{}, nil, err
 		}

@@ -3,6 +3,7 @@
 package voice
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -77,4 +78,19 @@ func (b Blend) String() string {
 		list = append(list, name+" "+strconv.FormatFloat(b[name], 'g', 6, 64))
 	}
 	return strings.Join(list, ", ")
+}
+
+// Sum writes it as speech servers take it, the largest share first: their language
+// is that of the first voice.
+func (b Blend) Sum() string {
+	names := slices.Sorted(maps.Keys(b))
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(b[y], b[x]) })
+	if len(names) == 1 {
+		return names[0]
+	}
+	var list []string
+	for _, name := range names {
+		list = append(list, name+"("+strconv.FormatFloat(b[name], 'g', 6, 64)+")")
+	}
+	return strings.Join(list, "+")
 }
