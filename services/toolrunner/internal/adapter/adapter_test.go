@@ -82,21 +82,24 @@ func TestCases(t *testing.T) {
 
 var repeated = regexp.MustCompile(`<repeat:(.*?):(\d+)>`)
 
-func runCase(t *testing.T, data []byte) {
+// runCase runs one case. What a base holds is there unless the case says it too.
+func runCase(t *testing.T, data []byte, bases ...[]byte) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	mark := fmt.Sprintf("300.%09d", time.Now().UnixNano()%1e9)
-	text := strings.NewReplacer("<case>", dir, "<home>", dir+"/home", "<mark>", mark).Replace(string(data))
-	text = repeated.ReplaceAllStringFunc(text, func(s string) string {
-		m := repeated.FindStringSubmatch(s)
-		n, _ := strconv.Atoi(m[2]) // digits by the expression
-		return strings.Repeat(m[1], n)
-	})
 	var c testCase
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		t.Fatal(err)
+	for _, part := range append(bases, data) {
+		text := strings.NewReplacer("<case>", dir, "<home>", dir+"/home", "<mark>", mark).Replace(string(part))
+		text = repeated.ReplaceAllStringFunc(text, func(s string) string {
+			m := repeated.FindStringSubmatch(s)
+			n, _ := strconv.Atoi(m[2]) // digits by the expression
+			return strings.Repeat(m[1], n)
+		})
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, body := range c.Files {
 		writeFile(t, c, dir, name, body)

@@ -171,6 +171,8 @@ func (d *document) unknown(table []string, known []string) {
 		hint := ""
 		if near := config.Nearest(key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
+		} else if len(table) > 0 && slices.Contains(toolKeys, key) {
+			hint = fmt.Sprintf("it belongs to the tool, not to this table: move it above the first [%s...", table[0])
 		}
 		d.warn(append(slices.Clone(table), key), hint, "unknown key %q", dotted(append(slices.Clone(table), key)))
 	}

@@ -143,7 +143,7 @@ func TestDecodeErrors(t *testing.T) {
 }
 
 func TestDecodeWarnings(t *testing.T) {
-	got, problems := Decode("x.toml", []byte("description = \"D.\"\ncommand = [\"true\", \"{a}\"]\ntiemout = 3\n[params.a]\ntpye = \"string\"\n[xyzzy]\nb = 1\n"))
+	got, problems := Decode("x.toml", []byte("description = \"D.\"\ncommand = [\"true\", \"{a}\"]\ntiemout = 3\n[params.a]\ntpye = \"string\"\ntimeout = 3\n[xyzzy]\nb = 1\n"))
 	if got == nil {
 		t.Fatal("the tool did not load")
 	}
@@ -156,8 +156,9 @@ func TestDecodeWarnings(t *testing.T) {
 	}
 	want := []string{
 		`x.toml:3: warning: unknown key "tiemout" (did you mean "timeout"?)`,
-		`x.toml:6: warning: unknown key "xyzzy"`,
+		`x.toml:7: warning: unknown key "xyzzy"`,
 		`x.toml:5: warning: unknown key "params.a.tpye" (did you mean "type"?)`,
+		`x.toml:6: warning: unknown key "params.a.timeout" (it belongs to the tool, not to this table: move it above the first [params...)`,
 	}
 	if !reflect.DeepEqual(lines, want) {
 		t.Errorf("got  %q\nwant %q", lines, want)
