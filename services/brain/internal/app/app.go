@@ -217,7 +217,11 @@ func (a *App) Detail() any {
 	if d.Route == config.RouteExternal {
 		d.Withheld = map[string]string{}
 		for _, s := range offer.Specs {
-			if !s.External {
+			switch {
+			case s.External:
+			case s.Held != "":
+				d.Withheld[s.Name] = s.Held
+			default:
 				d.Withheld[s.Name] = "external = true is not in its file"
 			}
 		}

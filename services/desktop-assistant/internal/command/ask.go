@@ -14,6 +14,7 @@ import (
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
@@ -63,12 +64,14 @@ func (a *app) askOn(ctx context.Context, conn *bus.Conn, q proto.TurnAsk) error 
 		q.Speak = false
 	}
 	q.Turn = bus.NewID()
-	answers := a.answering(conn, q.Speak)
+	answers := &conversation.Answers{
+		Conn: conn, In: a.In, Err: a.Err, Person: !a.json && console.Person(a.In, a.Err), Aloud: q.Speak, Quiet: a.json,
+	}
 	return a.follow(ctx, conn, following{
 		turn: q.Turn, live: a.json, worker: brain,
 		show: func(s seenEvent) (bool, error) {
 			if question, ok := s.ev.(proto.TurnQuestion); ok {
-				answers.take(ctx, question)
+				answers.Take(ctx, question)
 			}
 			return a.show(s)
 		},

@@ -93,6 +93,31 @@ func TestAskJSON(t *testing.T) {
 	}
 }
 
+// Nobody sits here, so that the question of a tool is answered with no.
+func TestAskQuestion(t *testing.T) {
+	r := newRig(t)
+	answers, turn := make(chan proto.TurnAnswer, 1), ""
+	ready := make(chan struct{})
+	var f *fake
+	f = r.serve("brain",
+		bus.Command(func(_ context.Context, q proto.TurnAsk) (proto.TurnTicket, error) {
+			<-ready
+			turn = q.Turn
+			r.publish(f.Conn, turn, proto.TurnQuestion{Call: "c1", Text: "Shall I run lamp?", Language: "en"})
+			return proto.TurnTicket{Turn: turn}, nil
+		}),
+		bus.Command(func(_ context.Context, a proto.TurnAnswer) (proto.Done, error) {
+			answers <- a
+			r.publish(f.Conn, turn, proto.TurnSentence{Text: "Well."}, proto.TurnEnded{End: proto.EndSilent})
+			return proto.Done{}, nil
+		}))
+	close(ready)
+	run(t, "ask", "--no-speak", "lamp").want(t, 0, "Well.", "!Shall I run lamp?")
+	if a := <-answers; a.Call != "c1" || a.Yes {
+		t.Errorf("answer %+v", a)
+	}
+}
+
 func TestAskEndings(t *testing.T) {
 	hinted := proto.Errorf(proto.CodeTimeout, "ask the chat server", "no token in 120 s").WithHint("look at the server")
 	for name, c := range map[string]struct {

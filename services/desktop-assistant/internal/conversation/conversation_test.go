@@ -235,8 +235,14 @@ func TestQuestion(t *testing.T) {
 	s := newStage(t)
 	asked, answered := make(chan proto.TurnAsk, 4), make(chan proto.TurnAnswer, 4)
 	s.serve("brain", proto.Status{},
-		bus.Command(func(_ context.Context, q proto.TurnAsk) (proto.TurnTicket, error) { asked <- q; return proto.TurnTicket{}, nil }),
-		bus.Command(func(_ context.Context, a proto.TurnAnswer) (proto.Done, error) { answered <- a; return proto.Done{}, nil }))
+		bus.Command(func(_ context.Context, q proto.TurnAsk) (proto.TurnTicket, error) {
+			asked <- q
+			return proto.TurnTicket{}, nil
+		}),
+		bus.Command(func(_ context.Context, a proto.TurnAnswer) (proto.Done, error) {
+			answered <- a
+			return proto.Done{}, nil
+		}))
 	s.serve("ttsd", proto.Status{})
 	q := proto.TurnQuestion{Call: "c1", Text: "Devo eseguire lamp? Rispondi sì o no.", Language: "it"}
 	for line, yes := range map[string]bool{"s": true, "Sì": true, "no": false, "che ore sono?": false} {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package command
+package conversation
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"example.org/desktop-assistant/pkg/bus"
@@ -14,38 +15,38 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 )
 
-// answering answers the questions of tools in one turn: by y or n at a terminal.
+// Answers answers the questions of tools in one turn: by y or n at a terminal.
 // Where nobody sits, a question that is spoken is left to whoever hears it, and
 // another one is a no.
-type answering struct {
-	*app
-	conn    *bus.Conn
-	aloud   bool
-	person  bool // sits at the terminal
+type Answers struct {
+	Conn   *bus.Conn
+	In     io.Reader
+	Err    io.Writer // for the questions, and what goes wrong
+	Person bool      // sits at In and Err
+	Aloud  bool      // the questions are spoken
+	Quiet  bool      // where nobody sits, nothing is shown
+
 	reading bool
 	last    atomic.Pointer[proto.TurnQuestion]
 }
 
-func (a *app) answering(conn *bus.Conn, aloud bool) *answering {
-	return &answering{app: a, conn: conn, aloud: aloud, person: !a.json && console.Person(a.In, a.Err)}
-}
-
-// take puts a question, and does not wait for the answer.
-func (a *answering) take(ctx context.Context, q proto.TurnQuestion) {
+// Take puts a question, and does not wait for the answer. Calls come one after
+// the other.
+func (a *Answers) Take(ctx context.Context, q proto.TurnQuestion) {
 	switch {
-	case a.person:
+	case a.Person:
 		fmt.Fprintf(a.Err, "%s [y/N] ", speech.Plain(q.Text))
 		a.last.Store(&q)
 		if !a.reading {
 			a.reading = true
 			go a.read(ctx) // ends with the process: a read of a terminal cannot be cut short
 		}
-	case a.aloud:
-		if !a.json {
+	case a.Aloud:
+		if !a.Quiet {
 			fmt.Fprintf(a.Err, "%s (answer aloud)\n", speech.Plain(q.Text))
 		}
 	default:
-		if !a.json {
+		if !a.Quiet {
 			fmt.Fprintf(a.Err, "%s (no: nobody can be asked here, ask at a terminal)\n", speech.Plain(q.Text))
 		}
 		a.answer(ctx, q, false)
@@ -53,7 +54,7 @@ func (a *answering) take(ctx context.Context, q proto.TurnQuestion) {
 }
 
 // read takes each line for the answer to the last question.
-func (a *answering) read(ctx context.Context) {
+func (a *Answers) read(ctx context.Context) {
 	for line := range console.Lines(ctx, a.In) {
 		if q := a.last.Swap(nil); q != nil {
 			a.answer(ctx, *q, console.Agreed(line, q.Text, q.Language))
@@ -61,10 +62,10 @@ func (a *answering) read(ctx context.Context) {
 	}
 }
 
-func (a *answering) answer(ctx context.Context, q proto.TurnQuestion, yes bool) {
+func (a *Answers) answer(ctx context.Context, q proto.TurnQuestion, yes bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
-	_, err := bus.Request(ctx, a.conn, proto.TurnAnswer{Call: q.Call, Yes: yes})
+	_, err := bus.Request(ctx, a.Conn, proto.TurnAnswer{Call: q.Call, Yes: yes})
 	switch {
 	case errors.Is(err, &proto.Error{Code: proto.CodeNotFound}):
 		fmt.Fprintln(a.Err, "(that was answered already, or it took too long)")
