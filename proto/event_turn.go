@@ -106,7 +106,21 @@ type Marks struct {
 	FirstSentence *int64     `json:"first_sentence,omitempty"`
 	FirstSample   *int64     `json:"first_sample,omitempty"`
 	Tools         []ToolMark `json:"tools,omitempty"`
-	Total         int64      `json:"total"`
+	// Model is what the chat server said about each request of the turn, of those
+	// about which it said anything.
+	Model []ModelMark `json:"model,omitempty"`
+	Total int64       `json:"total"`
+}
+
+// ModelMark is what a chat server told of one request, inside [Marks]: tokens, and
+// where it measures them (llama-server's timings) its own milliseconds. Cached are
+// the tokens of the prompt that it had from before.
+type ModelMark struct {
+	Prompt       int   `json:"prompt_tokens"`
+	Cached       int   `json:"cached_tokens"`
+	Completion   int   `json:"completion_tokens"`
+	PromptMS     int64 `json:"prompt_ms,omitempty"`
+	CompletionMS int64 `json:"completion_ms,omitempty"`
 }
 
 // ToolMark is the time of one call inside [Marks].

@@ -62,7 +62,7 @@ func TestAnswerWithATool(t *testing.T) {
 		t.Errorf("result %q", result)
 	}
 	m := e.Marks
-	if m.FirstToken == nil || m.FirstSentence == nil || m.FirstSample == nil || len(m.Tools) != 1 || m.Tools[0].End < m.Tools[0].Start {
+	if m.FirstToken == nil || m.FirstSentence == nil || m.FirstSample == nil || len(m.Tools) != 1 || m.Tools[0].End < m.Tools[0].Start || len(m.Model) != 2 || m.Model[1].Cached != 30 {
 		t.Errorf("marks %+v", m)
 	}
 }

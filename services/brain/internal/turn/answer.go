@@ -122,6 +122,7 @@ func (r *run) replied(ctx context.Context, n int, reply model.Reply, err error) 
 		return
 	}
 	r.stopChat()
+	r.clock.used(reply.Usage)
 	if err != nil {
 		r.chatFailed(ctx, err)
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/brain/internal/model"
 )
 
 // clock holds the moments of a turn on this process's monotonic clock; zero
@@ -18,6 +19,7 @@ type clock struct {
 	sentence time.Time
 	sample   time.Time
 	tools    []toolTime
+	model    []proto.ModelMark
 }
 
 type toolTime struct {
@@ -47,6 +49,7 @@ func (r *run) marks(now time.Time) proto.Marks {
 		return &ms
 	}
 	m := proto.Marks{
+		Model:      r.clock.model,
 		FirstToken: since(r.clock.token), FirstSentence: since(r.clock.sentence),
 		FirstSample: since(r.clock.sample), Total: now.Sub(zero).Milliseconds(),
 	}
@@ -57,6 +60,16 @@ func (r *run) marks(now time.Time) proto.Marks {
 		m.Tools = append(m.Tools, proto.ToolMark{Name: t.name, Start: *since(t.start), End: *since(t.end)})
 	}
 	return m
+}
+
+// used keeps what the chat server said about a request.
+func (c *clock) used(u model.Usage) {
+	if u == (model.Usage{}) {
+		return
+	}
+	c.model = append(c.model, proto.ModelMark{
+		Prompt: u.Prompt, Cached: u.Cached, Completion: u.Completion, PromptMS: int64(u.PromptMS), CompletionMS: int64(u.CompletionMS),
+	})
 }
 
 // note keeps the first time of a moment.
