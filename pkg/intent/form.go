@@ -23,12 +23,18 @@ type part struct {
 	slot *slot
 }
 
-// A slot takes the value of a param: one of values, or free text of one or more
-// words when there are none.
+// A slot takes the value of a param: one of values, a number when kind is
+// "integer" or "number", or free text of one or more words.
 type slot struct {
 	param  string
 	values []string
+	kind   string
 }
+
+// free reports whether s takes any text.
+func (s *slot) free() bool { return len(s.values) == 0 && !isNumber(s.kind) }
+
+func isNumber(kind string) bool { return kind == "integer" || kind == "number" }
 
 // key tells forms apart that say the same.
 func (f form) key() string {
@@ -51,21 +57,21 @@ func (p *parser) form(atoms []atom) (form, error) {
 			f.addText(a.text)
 			continue
 		}
-		values := p.params[a.param].Enum
+		s := &slot{a.param, p.params[a.param].Enum, p.params[a.param].Type}
 		switch {
 		case f.has(a.param):
 			return form{}, p.fail(a.at, fmt.Sprintf("param %q twice in one sentence", a.param), "")
 		case i > 0 && touches(atoms[i-1], false), i+1 < len(atoms) && touches(atoms[i+1], true):
 			return form{}, p.fail(a.at, fmt.Sprintf("param %q inside a word", a.param), "put a space around it")
-		case len(values) == 0 && f.endsFree():
+		case s.free() && f.endsFree():
 			return form{}, p.fail(a.at, fmt.Sprintf("free text %q follows another without a word between", a.param), "put a word between them")
 		}
-		for _, v := range values {
+		for _, v := range s.values {
 			if len(parseWords(v, "")) == 0 {
 				return form{}, p.fail(a.at, fmt.Sprintf("value %q of param %q has no word", v, a.param), "")
 			}
 		}
-		f.parts = append(f.parts, part{slot: &slot{a.param, values}})
+		f.parts = append(f.parts, part{slot: s})
 	}
 	return f, p.check(f)
 }
@@ -77,8 +83,10 @@ func (p *parser) check(f form) error {
 		switch {
 		case x.slot == nil:
 			words += len(parseWords(x.text, ""))
-		case len(x.slot.values) == 0:
+		case x.slot.free():
 			free++
+		case isNumber(x.slot.kind) && len(x.slot.values) == 0:
+			// A lone number is no command.
 		default:
 			words++
 		}
@@ -113,7 +121,7 @@ func (f *form) addText(text string) {
 func (f *form) endsFree() bool {
 	for i := len(f.parts) - 1; i >= 0; i-- {
 		if f.parts[i].slot != nil {
-			return len(f.parts[i].slot.values) == 0
+			return f.parts[i].slot.free()
 		}
 		if len(parseWords(f.parts[i].text, "")) > 0 {
 			return false
@@ -138,7 +146,7 @@ func touches(a atom, behind bool) bool {
 	return strings.ContainsRune(".,:", r) && unicode.IsDigit(next)
 }
 
-// free reports whether f has a slot for free text.
+// free reports whether f has a slot whose values cannot be listed.
 func (f form) free() bool {
 	for _, p := range f.parts {
 		if p.slot != nil && len(p.slot.values) == 0 {

@@ -4,6 +4,7 @@ package intent
 
 import (
 	"errors"
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 	"fmt"
 )
 
@@ -36,7 +37,8 @@ type node struct {
 type edge struct {
 	tool  string
 	param string
-	enum  []enumValue // empty for free text
+	kind  string      // "integer" or "number" takes a number
+	enum  []enumValue // empty for a number or free text
 	next  *node
 }
 
@@ -59,7 +61,7 @@ func Compile(sources []Source) (*Intents, error) {
 	var errs []error
 	order := 0
 	for _, src := range sources {
-		lang := primary(src.Lang)
+		lang := lexicon.Primary(src.Lang)
 		if x.roots[lang] == nil {
 			x.roots[lang] = &node{}
 		}
@@ -111,7 +113,7 @@ func (n *node) over(s *slot, lang, tool string) *node {
 			return e.next
 		}
 	}
-	e := &edge{tool: tool, param: s.param, next: &node{}}
+	e := &edge{tool: tool, param: s.param, kind: s.kind, next: &node{}}
 	for _, v := range s.values {
 		var words []string
 		for _, w := range parseWords(v, lang) {

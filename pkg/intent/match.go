@@ -3,6 +3,7 @@
 package intent
 
 import (
+	"example.org/desktop-assistant/pkg/speech/lexicon"
 	"maps"
 	"slices"
 )
@@ -11,7 +12,7 @@ import (
 type Match struct {
 	Tool     string
 	Lang     string            // primary tag of the template's language
-	Args     map[string]string // enum values as the tool wrote them, free text as the user did; never nil
+	Args     map[string]string // enum values as the tool wrote them, numbers in digits, free text as the user said it; never nil
 	Template string            // the sentence that matched
 	Words    int               // words of the text that the template names, enum values included
 }
@@ -22,7 +23,7 @@ type Match struct {
 // The sentence that names most words wins, then the one defined first. An empty
 // lang compares with every language, in the order of their tags.
 func (x *Intents) Match(text, lang string) (Match, bool) {
-	langs := []string{primary(lang)}
+	langs := []string{lexicon.Primary(lang)}
 	if lang == "" {
 		langs = slices.Sorted(maps.Keys(x.roots))
 	}
@@ -33,7 +34,7 @@ func (x *Intents) Match(text, lang string) (Match, bool) {
 		if x.roots[l] == nil || len(words) == 0 || len(words) > maxWords {
 			continue
 		}
-		s := &search{text: text, words: words}
+		s := &search{text: text, lang: l, words: words}
 		s.start(x.roots[l])
 		if s.best != nil && (order == 0 || s.named > best.Words || s.named == best.Words && s.best.order < order) {
 			order = s.best.order
@@ -46,6 +47,7 @@ func (x *Intents) Match(text, lang string) (Match, bool) {
 // A search walks the tree over one text and keeps the best ending.
 type search struct {
 	text  string
+	lang  string
 	words []word
 	taken []capture
 
@@ -89,18 +91,14 @@ func (s *search) walk(n *node, i, named int) {
 			s.walk(next, j+1, named+1)
 		}
 		for _, e := range n.slots {
-			for _, v := range e.enum {
-				if k := matchPhrase(s.words[j:], v.words); k > 0 {
-					s.take(e, v.text, j+k, named+k)
-				}
-			}
+			s.listed(e, j, named)
 		}
 		if s.words[j].filler == 0 {
 			break
 		}
 	}
 	for _, e := range n.slots {
-		if len(e.enum) > 0 {
+		if len(e.enum) > 0 || isNumber(e.kind) {
 			continue
 		}
 		for j := i + 1; j <= len(s.words); j++ {
@@ -108,6 +106,30 @@ func (s *search) walk(n *node, i, named int) {
 				continue // "weather in please" names no place
 			}
 			s.take(e, s.text[s.words[i].start:s.words[j-1].end], j, named)
+		}
+	}
+}
+
+// listed tries the values of an enum at word j, or a number.
+func (s *search) listed(e *edge, j, named int) {
+	for _, v := range e.enum {
+		if k := matchPhrase(s.words[j:], v.words); k > 0 {
+			s.take(e, v.text, j+k, named+k)
+		}
+	}
+	if !isNumber(e.kind) {
+		return
+	}
+	digits, k := number(s.words[j:], s.lang, e.kind)
+	switch {
+	case k == 0:
+	case len(e.enum) == 0:
+		s.take(e, digits, j+k, named+k)
+	case ones[s.lang][s.words[j].text]:
+		for _, v := range e.enum {
+			if v.text == "1" {
+				s.take(e, v.text, j+k, named+k)
+			}
 		}
 	}
 }

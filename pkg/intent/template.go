@@ -20,6 +20,7 @@ const (
 // A Param says what a {param} in a template may hold.
 type Param struct {
 	Enum     []string // the values allowed; empty for free text
+	Type     string   // as in JSON schema; "integer" and "number" take only a number
 	Required bool     // no sentence may leave it out
 }
 

@@ -11,20 +11,12 @@ import (
 )
 
 // A word is one word of a text in the form that is compared: lower case, no
-// accents, contractions written out, English and Italian numbers up to 99 as
-// digits. start and end are its place in the text; two words of a contraction
-// share one.
+// accents, contractions written out, number words as digits. start and end are
+// its place in the text; two words of a contraction share one.
 type word struct {
 	text       string
 	start, end int
 	filler     int // words of the filler that begins here, else 0
-}
-
-// primary is the first part of a language tag in lower case.
-func primary(lang string) string {
-	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
-	lang, _, _ = strings.Cut(lang, "_")
-	return lang
 }
 
 // parseWords cuts text into words of lang, a primary tag.
