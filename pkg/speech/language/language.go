@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"example.org/desktop-assistant/pkg/speech/lexicon"
 )
@@ -18,12 +19,13 @@ import (
 // Weights of the evidence, in logarithms of odds. A word that k of the
 // configured languages share counts 1/k^2 of its weight.
 const (
-	wordWeight   = 2.5 // a function word
-	commonWeight = 2.5 // another frequent word
+	wordWeight   = 3.8 // a function word
+	commonWeight = 3.5 // another frequent word
+	alsoWeight   = 1.0 // a word that is more frequent in another language
 	letterWeight = 1.0 // a word with a letter of few languages
 	priorWeight  = 2.3 // the prior: odds of ten to one
 	shapeWeight  = 0.35
-	shapeLimit   = 2.0 // of the letter model in text of one or two words, below the prior
+	shapeLimit   = 2.1 // of the letter model in text of one or two words, below the prior
 )
 
 // Identify returns which of the configured languages a sentence is in.
@@ -43,8 +45,9 @@ func Identify(sentence, prior string, configured []string) string {
 	if i, ok := byScript(text, at, configured); ok {
 		return configured[i]
 	}
-	words := cutWords(text)
-	if len(words) == 0 || len(configured) == 1 {
+	words := cutWords(unquoted(text))
+	if len(words) == 0 || len(configured) == 1 || len(words) == 1 && at >= 0 && lists(configured[at], words[0].text) ||
+		at >= 0 && isName(words, configured) {
 		return configured[held]
 	}
 	scores := score(words, configured)
@@ -62,8 +65,55 @@ func Identify(sentence, prior string, configured []string) string {
 
 var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+")
 
-// bareText drops code, targets of links and addresses.
-func bareText(s string) string { return notLanguage.ReplaceAllString(s, " ") }
+// bareText drops code, targets of links and addresses. The text of a link is
+// like a title, in quotation marks.
+func bareText(s string) string {
+	return notLanguage.ReplaceAllString(linkText.ReplaceAllString(s, ` "$1" `), " ")
+}
+
+var linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)\s]*\)`)
+
+var quoted = regexp.MustCompile(`"[^"]+"|“[^”]+”|„[^“]+“|«[^»]+»|(?:^|\s)['‘][^'’]+['’](?:[\s.,!?]|$)`)
+
+// unquoted drops what stands between quotation marks, since a title says
+// nothing about the sentence around it, unless there is nothing around it.
+func unquoted(s string) string {
+	rest := quoted.ReplaceAllString(s, " ")
+	if len(cutWords(rest)) == 0 {
+		return s
+	}
+	return rest
+}
+
+// lists reports whether a language has w in its lists.
+func lists(lang, w string) bool {
+	t := lexicon.For(lang)
+	return t.Words[w] || t.Common[w] || t.Also[w]
+}
+
+// isListed reports whether any of the configured languages lists w.
+func isListed(w word, configured []string) bool {
+	return slices.ContainsFunc(configured, func(c string) bool { return lists(c, w.text) })
+}
+
+// particles are the small words of names of persons and places.
+var particles = wordSet("da de di del della dei van von der la le el los las san santo santa são saint new rio al des du dos das don")
+
+// isName reports whether words are a name of at least two words and nothing
+// else: capitals that no language lists, and particles.
+func isName(words []word, configured []string) bool {
+	capitals := 0
+	for _, w := range words {
+		switch {
+		case particles[w.text]:
+		case w.capital && !isListed(w, configured):
+			capitals++
+		default:
+			return false
+		}
+	}
+	return capitals > 0 && len(words) > 1
+}
 
 // byScript decides between Latin and CJK text, and between ja and zh.
 func byScript(text string, prior int, configured []string) (int, bool) {
@@ -78,7 +128,7 @@ func byScript(text string, prior int, configured []string) (int, bool) {
 			latin++
 		}
 	}
-	if 3*(kana+han) <= latin {
+	if kana+han == 0 || latin > 0 && latinSentence(text, configured, kana+han, latin) {
 		return 0, false
 	}
 	index := func(lang string) int {
@@ -96,8 +146,25 @@ func byScript(text string, prior int, configured []string) (int, bool) {
 	return zh, true
 }
 
+// latinSentence tells a sentence that quotes a CJK word from a CJK sentence with
+// a Latin name in it: by known words, else by the number of letters.
+func latinSentence(text string, configured []string, wide, latin int) bool {
+	known := 0
+	for _, w := range cutWords(text) {
+		if isListed(w, configured) {
+			known++
+		}
+	}
+	return known > 1 || known == 1 && 3*wide <= latin
+}
+
 // neutral words are used in every language and say nothing about the text.
-var neutral = wordSet("ok okay no stop wow super bravo taxi hotel pizza bar film radio internet computer video audio email online wifi app usb hdmi tv")
+var neutral = wordSet(`ok okay stop wow super bravo taxi hotel pizza bar film radio internet computer video audio
+	email mail online offline wifi app usb hdmi tv timer smartphone meeting software hardware browser link download upload
+	login password streaming feedback manager marketing team weekend playlist update standby bluetooth router server cloud
+	podcast laptop tablet desktop display mouse monitor scanner smart blog chat web google spotify youtube netflix iphone
+	android windows linux python alexa siri jazz rock pop rap techno quiz party sport tennis golf yoga jeans spaghetti
+	carbonara lasagna mozzarella espresso cappuccino tiramisu risotto prosciutto sushi kebab hamburger sandwich sauna`)
 
 func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
@@ -109,24 +176,37 @@ func wordSet(list string) map[string]bool {
 
 // A word is in lower case; a name is capitalised inside the text.
 type word struct {
-	text string
-	name bool
+	text    string
+	capital bool
+	name    bool
 }
+
+// compound words with a hyphen count as one where a language lists them.
+var compound = regexp.MustCompile(`\pL+(?:-\pL+)+`)
 
 func cutWords(text string) []word {
 	allCaps := strings.ToUpper(text) == text
 	var out []word
 	text = strings.ReplaceAll(text, "’", "'")
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r != '\'' && !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	text = compound.ReplaceAllStringFunc(text, func(m string) string {
+		if slices.ContainsFunc(lexicon.Languages(), func(l string) bool { return lists(l, strings.ToLower(m)) }) {
+			return strings.ReplaceAll(m, "-", "\u2011")
+		}
+		return m
+	})
+	fields := strings.FieldsFunc(text, func(r rune) bool {
+		return r != '\'' && r != '\u2011' && !unicode.IsLetter(r) && !unicode.IsMark(r)
+	})
 	for i, w := range fields {
 		w = strings.Trim(w, "'")
 		low := strings.ToLower(w)
 		capital := w != low
 		acronym := len(w) > 1 && w == strings.ToUpper(w) && (!allCaps || len(fields) < 4)
-		if w == "" || neutral[low] || acronym {
+		if w == "" || neutral[low] || acronym || len(w) == 1 && !strings.Contains("aeioy", low) {
 			continue
 		}
-		out = append(out, word{low, capital && i > 0 && !allCaps})
+		low = strings.ReplaceAll(low, "\u2011", "-")
+		out = append(out, word{low, capital && !allCaps, capital && i > 0 && !allCaps})
 	}
 	return out
 }
@@ -135,15 +215,21 @@ func cutWords(text string) []word {
 func score(words []word, configured []string) []float64 {
 	listed, shape := make([]float64, len(configured)), make([]float64, len(configured))
 	models, shaped := shapes(), 0
-	for _, w := range words {
-		addListed(listed, w.text, configured)
-		if w.name {
+	known := slices.ContainsFunc(words, func(w word) bool { return isListed(w, configured) })
+	for i, w := range words {
+		if i == 0 && known && w.capital && !isListed(w, configured) {
+			continue // a name, as far as anybody knows
+		}
+		if addListed(listed, w.text, configured) || w.name || utf8.RuneCountInString(w.text) == 1 {
 			continue
 		}
 		shaped++
 		for i, c := range configured {
 			shape[i] += models[lexicon.Primary(c)].logOdds(w.text)
 		}
+	}
+	if shaped == 0 {
+		return listed
 	}
 	top := slices.Max(shape)
 	for i := range shape {
@@ -158,7 +244,8 @@ func score(words []word, configured []string) []float64 {
 
 // addListed adds what the word lists say about w, also about the parts of an
 // elision: "dell'acqua", "j'ai", "what's".
-func addListed(scores []float64, w string, configured []string) {
+func addListed(scores []float64, w string, configured []string) bool {
+	found := false
 	parts := []string{w}
 	if a, b, ok := strings.Cut(w, "'"); ok {
 		parts = append(parts, a+"'", b)
@@ -173,17 +260,19 @@ func addListed(scores []float64, w string, configured []string) {
 				has[i] = wordWeight
 			case t.Common[p]:
 				has[i] = commonWeight
+			case t.Also[p]:
+				has[i] = alsoWeight
 			case n == 0 && t.Letters != "" && strings.ContainsAny(p, t.Letters):
 				has[i] = letterWeight
 			}
-			if has[i] > 0 {
-				share++
-			}
+			share += min(1, has[i]/commonWeight)
 		}
+		found = found || share == 1
 		for i := range has {
 			scores[i] += has[i] / max(1, share*share)
 		}
 	}
+	return found
 }
 
 // elides reports whether a language writes stem with an apostrophe and no space.

@@ -31,6 +31,7 @@ type Table struct {
 	Months  []string
 	Words   map[string]bool // function words; capitalised they open a sentence
 	Common  map[string]bool // frequent other words, to know the language by
+	Also    map[string]bool // words of other languages that exist in this one too
 	Letters string          // letters that only some languages have
 	Phrases [][2]string     // abbreviations of two words or with marks, and what they say
 
@@ -85,7 +86,7 @@ var tables = sync.OnceValue(func() map[string]*Table {
 func newTable(lang string) *Table {
 	return &Table{
 		Lang: lang, Never: map[string]bool{}, Number: map[string]bool{}, May: map[string]bool{},
-		Words: map[string]bool{}, Common: map[string]bool{},
+		Words: map[string]bool{}, Common: map[string]bool{}, Also: map[string]bool{},
 		say: map[string]string{}, lists: map[string]map[string]bool{},
 		units: map[string][]string{}, coins: map[string][]string{},
 	}
@@ -93,7 +94,7 @@ func newTable(lang string) *Table {
 
 func (t *Table) read(data string) {
 	sets := map[string]map[string]bool{
-		"never": t.Never, "number": t.Number, "may": t.May, "words": t.Words, "common": t.Common,
+		"never": t.Never, "number": t.Number, "may": t.May, "words": t.Words, "common": t.Common, "also": t.Also,
 	}
 	for line := range strings.Lines(data) {
 		key, rest, ok := strings.Cut(line, ": ")
