@@ -158,7 +158,12 @@ func TestKilledWhileItEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.note("%s started", id) // by the brain before
-			d.Bury(New(d.env, d, d.store, d.file).Left())
+			left, err := readTraces(d.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Bury(left)
+			synctest.Wait() // it writes the file anew
 		}
 		d.want("well ended spoken", "ill ended failed")
 		d.wantNot("stop well")

@@ -35,7 +35,7 @@ func (l *Ledger) notice(ctx context.Context, dev, text, language string) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		say := proto.SpeechSay{Turn: id, Text: text, Spoken: text, Language: language, Behind: true}
+		say := proto.SpeechSay{Turn: id, Text: text, Spoken: text, Language: language, Behind: true, Fixed: true}
 		for {
 			err := l.speech.Say(ctx, dev, say)
 			if err == nil {

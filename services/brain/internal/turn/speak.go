@@ -117,6 +117,7 @@ func (r *run) request(ctx context.Context, q voice.Request) error {
 	}
 	return r.env.Mouth.Say(ctx, r.Device, proto.SpeechSay{
 		Turn: r.ID, Index: q.Index, Text: q.Line.Text, Spoken: q.Line.Spoken, Language: q.Line.Language, Owner: r.env.Asker,
+		Fixed: !q.Line.Answer && q.Line.Question == "",
 	})
 }
 

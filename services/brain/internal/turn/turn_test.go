@@ -204,8 +204,11 @@ func TestExternalRouteOffersOnlyWhatMayBeShown(t *testing.T) {
 	in(t, func(w *world) {
 		w.env.Settings.Route = "external"
 		w.tools.specs = []proto.ToolSpec{now, search}
-		w.model.scripts = []script{calls("", "now"), says("No.")}
+		w.model.scripts = []script{calls("", "now", "search"), says("No.")}
 		w.ask("hi")
+		if s, ok := w.all()[0].(proto.TurnStarted); !ok || s.Route != "external" || len(w.tools.calls) != 1 || w.tools.calls[0].Route != "external" {
+			t.Errorf("started %+v, calls %+v", s, w.tools.calls)
+		}
 		r := w.model.requests()[0]
 		if len(r.Tools) != 1 || r.Tools[0].Name != "search" || !strings.Contains(w.story(), "no tool named now") {
 			t.Errorf("tools %+v, %s", r.Tools, w.story())
@@ -348,6 +351,21 @@ func TestLongHistoryIsShortened(t *testing.T) {
 		w.ask("hello")
 		if r := w.model.requests(); len(r) != 2 || len(r[0].Messages) != 12 || len(r[1].Messages) != 6 || r[1].Messages[1].Role != model.RoleUser {
 			t.Errorf("requests %+v", r)
+		}
+	})
+}
+
+// A context that is too full all the same is asked for once more, not twice.
+func TestShortenedOnce(t *testing.T) {
+	in(t, func(w *world) {
+		for range 5 {
+			w.book.Record(w.spec.Session, session.Exchange{Question: "q", Answer: "a"})
+		}
+		w.model.scripts = []script{fails(model.KindContextFull, model.RetryShorter), fails(model.KindContextFull, model.RetryShorter), says("Never.")}
+		w.ask("hello")
+		w.want("say0(Our conversation has become too long for the model. Please start a new one.) failed")
+		if n := len(w.model.requests()); n != 2 {
+			t.Errorf("asked %d times", n)
 		}
 	})
 }
