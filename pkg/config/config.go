@@ -118,7 +118,7 @@ type TTS struct {
 	Volume          float64    `toml:"volume"`            // 0 to 1.5
 	Duck            float64    `toml:"duck"`              // other streams are lowered to this, 0 to 1; 1 leaves them
 	AnnounceAfterMS int        `toml:"announce_after_ms"` // milliseconds, 0 = at once
-	CacheMB         int        `toml:"cache_mb"`          // spoken sentences kept in memory, 0 = none
+	CacheMB         int        `toml:"cache_mb"`          // the assistant's own phrases kept on disk, 0 = none
 	HTTP            SpeechHTTP `toml:"http"`
 }
 

@@ -17,7 +17,7 @@ var pending = []string{
 	"mic.echo_cancel", "mic.patience", "mic.vad_model", "mic.wake_model", "mic.wake_threshold",
 	"stt.speculate",
 	"whisper.model", "whisper.device",
-	"tts.cache_mb", "tts.duck",
+	"tts.duck",
 	"privacy.keep_audio",
 	"telemetry",
 }

@@ -33,6 +33,10 @@ func Data() (string, error) { return folder("XDG_DATA_HOME", ".local/share") }
 // ~/.local/state/desktop-assistant, like Config.
 func State() (string, error) { return folder("XDG_STATE_HOME", ".local/state") }
 
+// Cache returns $XDG_CACHE_HOME/desktop-assistant, else
+// ~/.cache/desktop-assistant, like Config.
+func Cache() (string, error) { return folder("XDG_CACHE_HOME", ".cache") }
+
 // Runtime returns the folder of sockets, locks and cookies and makes it with
 // mode 0700: $XDG_RUNTIME_DIR/desktop-assistant; with the variable unset
 // /run/user/UID/desktop-assistant if /run/user/UID is ours, else

@@ -17,6 +17,7 @@ func TestFolders(t *testing.T) {
 		{"XDG_CONFIG_HOME", "/home/you/.config/desktop-assistant", Config},
 		{"XDG_DATA_HOME", "/home/you/.local/share/desktop-assistant", Data},
 		{"XDG_STATE_HOME", "/home/you/.local/state/desktop-assistant", State},
+		{"XDG_CACHE_HOME", "/home/you/.cache/desktop-assistant", Cache},
 	}
 	for _, f := range folders {
 		t.Run(f.variable, func(t *testing.T) {

@@ -69,7 +69,7 @@ func noEngine(op string) *proto.Error {
 // form, as one typed by hand, is given one here.
 func (a *App) sentence(m queue.Make) synth.Sentence {
 	say := m.Say
-	s := synth.Sentence{Text: say.Spoken, Language: say.Language, Voice: say.Voice, Soon: m.First}
+	s := synth.Sentence{Text: say.Spoken, Language: say.Language, Voice: say.Voice, Soon: m.First, Fixed: say.Fixed}
 	language := s.Language
 	if language == "" {
 		language = speech.Language(say.Text, "", a.env.Config.Languages())

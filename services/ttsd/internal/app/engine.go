@@ -23,6 +23,7 @@ import (
 	"example.org/desktop-assistant/services/ttsd/internal/synth/kokoro"
 	"example.org/desktop-assistant/services/ttsd/internal/synth/kokoro/voice"
 	"example.org/desktop-assistant/services/ttsd/internal/synth/speechserver"
+	"example.org/desktop-assistant/services/ttsd/internal/synth/store"
 )
 
 // A finder makes the engines that the configuration asks for, each once. Its
@@ -86,22 +87,15 @@ func (f *finder) find(ctx context.Context) (synth.Engine, error) {
 func (f *finder) open(ctx context.Context) (synth.Engine, error) {
 	switch f.env.Config.TTS.Engine {
 	case config.EngineHTTP:
-		return keepNil(speechserver.Find(ctx, f.server()))
+		e, err := speechserver.Find(ctx, f.server())
+		if err != nil {
+			return nil, err
+		}
+		return f.keep(e, fmt.Sprintf("%+v", e.Detail())), nil
 	case config.EngineKokoro, config.Auto:
 		return f.kokoro(ctx)
 	}
 	return nil, nil
-}
-
-// keepNil makes no engine no interface.
-func keepNil[E interface {
-	comparable
-	synth.Engine
-}](e E, err error) (synth.Engine, error) {
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
 }
 
 func (f *finder) server() speechserver.Config {
@@ -154,7 +148,19 @@ func (f *finder) kokoro(ctx context.Context) (synth.Engine, error) {
 	}
 	f.tried, f.why = "", nil
 	f.warn(e.Warnings())
-	return e, nil
+	return f.keep(e, files+fmt.Sprintf("%+v", e.Detail())), nil
+}
+
+// keep has an engine keep the sound of phrases that come again. maker is what their
+// sound depends on.
+func (f *finder) keep(e synth.Engine, maker string) synth.Engine {
+	dir, err := xdg.Cache()
+	if err != nil {
+		f.env.Log.Warn("phrases are not kept", "error", err)
+		return e
+	}
+	const megabyte = 1 << 20
+	return store.New(e, maker+fmt.Sprint(f.env.Config.TTS.Speed), filepath.Join(dir, "speech"), int64(f.env.Config.TTS.CacheMB)*megabyte, f.env.Log)
 }
 
 // warn shows what of the configuration is not obeyed.

@@ -75,6 +75,30 @@ func TestKokoroSpeaks(t *testing.T) {
 	}
 }
 
+// What the assistant says of itself is made once, also by another ttsd.
+func TestOwnPhrasesAreKept(t *testing.T) {
+	var cfg config.Config
+	humming(t, &cfg) // it has its library from the cache of the user
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", dir)
+	kept := func() int {
+		list, err := filepath.Glob(filepath.Join(dir, "desktop-assistant/speech/*.phrase"))
+		must(t, err)
+		return len(list)
+	}
+	for round := range 2 {
+		d, _ := engines(t, func(c *config.Config) { c.Kokoro = cfg.Kokoro })
+		until(t, func() bool { return d.detail().Engine == "kokoro" })
+		must(t, d.trySay(proto.SpeechSay{Turn: "t1", Text: "One moment.", Spoken: "One moment.", Language: "en", Fixed: true}))
+		must(t, d.trySay(proto.SpeechSay{Turn: "t1", Index: 1, Text: "An answer.", Spoken: "An answer.", Language: "en"}))
+		d.finished("t1", 1)
+		if n := kept(); n != 1 {
+			t.Errorf("round %d: %d phrases are kept, want 1", round, n)
+		}
+		d.stop()
+	}
+}
+
 // What cannot be spoken with Kokoro is spoken, and the status says why.
 func TestKokoroCannot(t *testing.T) {
 	t.Parallel()

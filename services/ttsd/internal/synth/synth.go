@@ -14,6 +14,8 @@ type Sentence struct {
 	// Soon says that someone waits for the first sound, and nothing is heard
 	// meanwhile: the beginning may be made before the rest.
 	Soon bool
+	// Fixed says that the sentence is the assistant's own and comes again.
+	Fixed bool
 }
 
 // A Sound is the next part of a sentence.
