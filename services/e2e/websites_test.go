@@ -124,6 +124,10 @@ func searx(w http.ResponseWriter, q url.Values) {
 	sendJSON(w, http.StatusOK, answer)
 }
 
+// began is the time that all answers are made for, so that they are the same
+// whenever they are asked for.
+var began = time.Now()
+
 // A city has its own clock: it is always so late there.
 type city struct {
 	name, country string
@@ -131,13 +135,13 @@ type city struct {
 }
 
 var cities = map[string]city{
-	"Rome,IT": {"Rome", "IT", 12}, "Rome": {"Rome", "IT", 12}, "Sao Paulo": {"São Paulo", "BR", 9}, "Late": {"Late", "NZ", 23}, "Clockless": {"Clockless", "XX", -1},
+	"Rome,IT": {"Rome", "IT", 12}, "Rome": {"Rome", "IT", 12}, "Sao Paulo": {"São Paulo", "BR", 9}, "Late": {"Late", "NZ", 22}, "Clockless": {"Clockless", "XX", -1},
 }
 
 // offset of the city's clock from UTC, in seconds; it makes the time there half
 // past the hour, so that no test comes near the end of a day.
 func (c city) offset() int {
-	now := time.Now().UTC()
+	now := began.UTC()
 	return c.hour*3600 + 1800 - (now.Hour()*3600 + now.Minute()*60 + now.Second())
 }
 
@@ -168,7 +172,7 @@ func currentWeather(c city, units string) object {
 		"weather": []any{object{"id": 500, "main": "Rain", "description": "light rain", "icon": "10d"}, object{"id": 701, "main": "Mist", "description": "mist", "icon": "50d"}},
 		"main":    object{"temp": temp, "feels_like": feels, "temp_min": 9.9, "temp_max": 11.2, "pressure": 1012, "humidity": 81},
 		"wind":    object{"speed": wind, "deg": 200, "gust": 6.2}, "rain": object{"1h": 0.4}, "clouds": object{"all": 75},
-		"dt": time.Now().Unix(), "sys": object{"type": 2, "id": 1, "country": c.country, "sunrise": 1, "sunset": 2},
+		"dt": began.Unix(), "sys": object{"type": 2, "id": 1, "country": c.country, "sunrise": 1, "sunset": 2},
 		"timezone": c.offset(), "id": 3169070, "name": c.name, "cod": 200,
 	}
 }
@@ -179,9 +183,9 @@ var skies = []string{"light rain", "scattered clouds", "clear sky"}
 // to come. In the city that is Late none is left of this day.
 func slots(c city) []int64 {
 	const step = 3 * 3600
-	first := (time.Now().Unix()/step + 1) * step
+	first := (began.Unix()/step + 1) * step
 	if c.name == "Late" {
-		first = max(first, time.Now().Unix()+1800)
+		first = max(first, began.Unix()+90*60)
 	}
 	list := make([]int64, 40)
 	for i := range list {
@@ -211,7 +215,7 @@ func forecast(c city) object {
 // forecastText is what the tool makes of the forecast for a day from today on
 // the city's clock.
 func forecastText(c city, zone *time.Location, day int) string {
-	date := time.Now().In(zone).AddDate(0, 0, day).Format(time.DateOnly)
+	date := began.In(zone).AddDate(0, 0, day).Format(time.DateOnly)
 	var parts []string
 	for i, dt := range slots(c) {
 		if at := time.Unix(dt, 0).In(zone); at.Format(time.DateOnly) == date {

@@ -221,7 +221,7 @@ func TestWeather(t *testing.T) {
 		{"home today", `{"when":"today"}`, forecastText(rome, rome.zone(), 0), "forecast", "Rome,IT"},
 		{"home tomorrow", `{"place":"","when":"tomorrow"}`, forecastText(rome, rome.zone(), 1), "forecast", "Rome,IT"},
 		{"other place today", `{"place":" Sao\n Paulo","when":"today"}`, forecastText(cities["Sao Paulo"], cities["Sao Paulo"].zone(), 0), "forecast", "Sao Paulo"},
-		{"no slots left today", `{"place":"Late","when":"today"}`, "no forecast for Late on " + time.Now().In(late.zone()).Format(time.DateOnly), "forecast", "Late"},
+		{"no slots left today", `{"place":"Late","when":"today"}`, "no forecast for Late on " + began.In(late.zone()).Format(time.DateOnly), "forecast", "Late"},
 		{"and tomorrow", `{"place":"Late","when":"tomorrow"}`, forecastText(late, late.zone(), 1), "forecast", "Late"},
 		{"unknown place", `{"place":"Atlantis"}`, "error: weather request failed for Atlantis", "weather", "Atlantis"},
 		{"unknown place tomorrow", `{"place":"Atlantis","when":"tomorrow"}`, "error: weather request failed for Atlantis", "forecast", "Atlantis"},
