@@ -7,11 +7,12 @@
 # make install-tools the example tools into your tools folder
 # make bench   benchmarks, with ratios measured in one run
 # make soak    what takes too long for make test
+# make dev-workspace DIR=... the folder that built-in tools may read
 # make fmt     format; make check: format, vet, staticcheck, shellcheck and the laws
 
 SHELL := /bin/sh
 .DELETE_ON_ERROR:
-.PHONY: run test build install install-tools uninstall agenda bench soak fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
+.PHONY: run test build install install-tools uninstall agenda bench soak dev-workspace fmt check packages-run packages-test go adapters nats onnxruntime kokoro-voices phonemize
 
 DAEMONS := busd micd sttd brain toolrunner ttsd
 PREFIX  ?= $(HOME)/.local
@@ -63,7 +64,11 @@ bench: go
 
 soak: go
 	cd services && go test -race -run '^TestSoak$$' -v ./toolrunner/internal/run -calls 1000
+	cd services && SOAK=1 go test -race -run '^TestCases$$' ./toolrunner/internal/native/adapter
 	cd services && go test -race -run '^TestSoak$$' -v ./brain/internal/app -turns 2000
+
+dev-workspace: build
+	@deploy/dev-workspace.sh bin/toolrunner "$(DIR)"
 
 # The command line of NATS, for the test that the bus can be watched with it;
 # built once, outside the checkout.
@@ -104,6 +109,7 @@ agenda: go
 adapters: go agenda
 	@mkdir -p bin/adapters
 	cd services && go build -o ../bin/adapters/shell-tools ./toolrunner/adapter
+	cd services && go build -o ../bin/adapters/native-tools ./toolrunner/adapter/native-tools
 	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
 	cd services && go build -o ../bin/adapters/spoken-text ./brain/adapter/spoken-text
 

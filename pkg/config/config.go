@@ -167,6 +167,12 @@ type NativeTools struct {
 	Limits         Limits   `toml:"limits"`
 }
 
+// BuiltinTools lists the built-in tools by name. Each is the key of its switch
+// below [native_tools].
+func BuiltinTools() []string {
+	return []string{"fetch_json", "fetch_text", "http_request", "list_directory", "read_file", "web_search"}
+}
+
 // Limits bound each built-in tool call. Arguments may lower one, never raise it.
 type Limits struct {
 	RequestBytes  int `toml:"request_bytes"`

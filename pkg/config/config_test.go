@@ -62,7 +62,7 @@ func TestExactTexts(t *testing.T) {
 		{"whisper = 3\n", "config: FILE:1:1: whisper must be a table", "write its keys below a line [whisper]"},
 		{"tool_rounds = 1.5\n", "config: FILE:1:1: tool_rounds must be a whole number", "tool_rounds = 3, without quotes and fraction"},
 	} {
-		_, err := decode("FILE", []byte(c.text))
+		_, err := Decode("FILE", []byte(c.text))
 		e, ok := errors.AsType[*Error](err)
 		if !ok || err.Error() != c.want || e.Error() != c.want || e.Hint != c.hint {
 			t.Errorf("%q: got %v (%+v), want %s", c.text, err, e, c.want)
@@ -132,7 +132,7 @@ func TestMicGates(t *testing.T) {
 	if got := load(t, "testdata/good/gates.toml").MicGates(); !slices.Equal(got, []string{GateVoice, GatePushToTalk}) {
 		t.Errorf("written gate beside card: %q", got)
 	}
-	c, err := decode("FILE", []byte(`card = ""`))
+	c, err := Decode("FILE", []byte(`card = ""`))
 	if err != nil || !slices.Equal(c.MicGates(), []string{GatePushToTalk}) {
 		t.Errorf("empty card: %q, %v", c.MicGates(), err)
 	}
@@ -198,7 +198,7 @@ func TestDeepNesting(t *testing.T) {
 		"card = " + strings.Repeat("[", maxFile/2-10) + strings.Repeat("]", maxFile/2-10),
 		"card" + strings.Repeat(".a", maxFile/2-10) + " = 1",
 	} {
-		if _, err := decode("FILE", []byte(text)); err == nil {
+		if _, err := Decode("FILE", []byte(text)); err == nil {
 			t.Errorf("%.20s…: no fault", text)
 		}
 	}
@@ -270,12 +270,12 @@ func TestExampleFile(t *testing.T) {
 			t.Errorf("line %d is not commented out: %s", i+1, line)
 		}
 	}
-	if c, err := decode("config.toml", data); err != nil || len(c.Env) != 0 {
+	if c, err := Decode("config.toml", data); err != nil || len(c.Env) != 0 {
 		t.Errorf("as it is: %v", err)
 	}
 	// Prose has a blank after its #, a key has none.
 	text := regexp.MustCompile(`(?m)^#(\S)`).ReplaceAll(data, []byte("$1"))
-	c, err := decode("config.toml", text)
+	c, err := Decode("config.toml", text)
 	if err != nil {
 		t.Fatal(err)
 	}

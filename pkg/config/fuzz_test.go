@@ -24,7 +24,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := decode("FILE", data)
+		c, err := Decode("FILE", data)
 		if err == nil {
 			if found := c.check(); len(found) > 0 {
 				t.Errorf("accepted, but not valid: %v", found)

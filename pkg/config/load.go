@@ -48,7 +48,7 @@ func Load(path string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return decode(path, data)
+	return Decode(path, data)
 }
 
 // read returns the content of a file or an *Error.
@@ -84,8 +84,9 @@ func unreadable(path string, err error) *Error {
 	return e
 }
 
-// decode lays a document over the defaults; file is its name in faults.
-func decode(file string, data []byte) (Config, error) {
+// Decode lays a document over the defaults, as [Load] does with a file; file is
+// its name in faults.
+func Decode(file string, data []byte) (Config, error) {
 	root, err := parseTree(data)
 	if err != nil {
 		for _, f := range Faults(err) {

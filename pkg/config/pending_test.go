@@ -11,7 +11,7 @@ import (
 // TestPending: a key that nothing acts on yet is named with its place when it
 // asks for something; at its default it asks for nothing.
 func TestPending(t *testing.T) {
-	c, err := decode("c.toml", []byte("skills_enabled = true\n[telemetry]\nmetrics = \"127.0.0.1:9464\"\n[mic]\nwarm = true\necho_cancel = true\n"))
+	c, err := Decode("c.toml", []byte("skills_enabled = true\n[telemetry]\nmetrics = \"127.0.0.1:9464\"\n[mic]\nwarm = true\necho_cancel = true\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,7 @@ func TestShowLoadsAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decode("shown", []byte(text))
+		got, err := Decode("shown", []byte(text))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

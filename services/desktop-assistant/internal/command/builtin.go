@@ -15,6 +15,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
+	"example.org/desktop-assistant/pkg/config/edit"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 )
@@ -47,7 +48,7 @@ func (a *app) builtinCommands() []*cobra.Command {
 
 func (a *app) toolSwitch(ctx context.Context, name string, on bool) error {
 	word := map[bool]string{true: "enable", false: "disable"}[on]
-	changed, err := config.SwitchTool(a.configPath, name, on)
+	changed, err := edit.SwitchTool(a.configPath, name, on)
 	if err != nil {
 		return a.editError("tool "+word, name, config.BuiltinTools(), err)
 	}
@@ -66,7 +67,7 @@ func (a *app) toolLimit(ctx context.Context, given string) error {
 	if err != nil {
 		return usageError{proto.Errorf(proto.CodeInvalid, "tool limit", "%q is no number", given).WithHint("desktop-assistant tool limit 3")}
 	}
-	if _, err := config.LimitTools(a.configPath, calls); err != nil {
+	if _, err := edit.LimitTools(a.configPath, calls); err != nil {
 		return a.editError("tool limit", given, []string{"1", "2", "3", "4", "5"}, err)
 	}
 	c := console.New(a.Out)

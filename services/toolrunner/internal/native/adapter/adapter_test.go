@@ -272,8 +272,10 @@ func (r *runner) step(where string, s step) bool {
 	began := time.Now()
 	r.send(message)
 	if s.CancelMS > 0 {
-		<-time.After(time.Duration(s.CancelMS) * time.Millisecond)
-		r.send(map[string]any{"op": "cancel"})
+		later := time.AfterFunc(time.Duration(s.CancelMS)*time.Millisecond, func() {
+			_, _ = io.WriteString(r.in, "{\"op\":\"cancel\"}\n") // the answer says whether it came
+		})
+		defer later.Stop()
 	}
 	a := r.receive()
 	r.answers = append(r.answers, a)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+package edit
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.org/desktop-assistant/pkg/config"
 )
 
 var edits = []struct{ name, before, after string }{
@@ -59,7 +61,7 @@ func TestEdit(t *testing.T) {
 			if changed, err := LimitTools(path, 5); err != nil || !changed {
 				t.Errorf("limit: %v, %v", changed, err)
 			}
-			if c, err := Load(path); err != nil || c.NativeTools.CallLimit != 5 || !c.NativeTools.ReadFile {
+			if c, err := config.Load(path); err != nil || c.NativeTools.CallLimit != 5 || !c.NativeTools.ReadFile {
 				t.Errorf("loaded %+v, %v", c.NativeTools, err)
 			}
 		})
@@ -135,7 +137,7 @@ func TestEditRefused(t *testing.T) {
 		"no such file": func() (bool, error) { return SwitchTool(path+"x", "read_file", true) },
 	} {
 		changed, err := edit()
-		var e *Error
+		var e *config.Error
 		if changed || !errors.As(err, &e) || e.Hint == "" {
 			t.Errorf("%s: %v, %v", name, changed, err)
 		}
@@ -151,33 +153,33 @@ func FuzzEdit(f *testing.F) {
 	for _, e := range edits {
 		f.Add([]byte(e.before), true, byte(2))
 	}
-	example, err := os.ReadFile("../../examples/config.toml")
+	example, err := os.ReadFile("../../../examples/config.toml")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(example, true, byte(4))
 	f.Fuzz(func(t *testing.T, data []byte, on bool, which byte) {
-		before, err := decode("FILE", data)
+		before, err := config.Decode("FILE", data)
 		if err != nil {
 			return
 		}
-		name := BuiltinTools()[int(which)%len(BuiltinTools())]
+		name := config.BuiltinTools()[int(which)%len(config.BuiltinTools())]
 		want := before
 		v := reflect.ValueOf(&want.NativeTools).Elem()
 		for i := range v.NumField() {
-			if fieldKey(v.Type().Field(i)) == name {
+			if v.Type().Field(i).Tag.Get("toml") == name {
 				v.Field(i).SetBool(on)
 			}
 		}
 		value := map[bool]string{true: "true", false: "false"}[on]
-		changed, err := set("FILE", data, name, value, func(n *NativeTools) { *n = want.NativeTools })
+		changed, err := set("FILE", data, name, value, func(n *config.NativeTools) { *n = want.NativeTools })
 		if err != nil {
 			t.Fatalf("refused: %v", err)
 		}
 		if changed == nil {
 			return
 		}
-		after, err := decode("FILE", changed)
+		after, err := config.Decode("FILE", changed)
 		after.Warnings, want.Warnings = nil, nil
 		if err != nil || !reflect.DeepEqual(after, want) {
 			t.Fatalf("%q became %q, which is %+v, %v", data, changed, after.NativeTools, err)

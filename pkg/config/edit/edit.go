@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package config
+// Package edit changes single keys of the configuration file and leaves every
+// other byte of it as it was.
+package edit
 
 import (
 	"bytes"
@@ -12,37 +14,33 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
+	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/xdg"
 )
 
 const nativeTable = "native_tools"
 
-// BuiltinTools lists the built-in tools. Each is the key of its switch below
-// [native_tools].
-func BuiltinTools() []string {
-	return []string{"fetch_json", "fetch_text", "http_request", "list_directory", "read_file", "web_search"}
-}
-
 // SwitchTool switches a built-in tool on or off in the file at path and changes
-// nothing else of it; an empty path means the one of Path. It reports false
-// when the file said so already. The error is an *Error, and the file is then as
+// nothing else of it; an empty path means the one of [config.Path]. It reports false
+// when the file said so already. The error is a *[config.Error], and the file is then as
 // it was.
 func SwitchTool(path, name string, on bool) (changed bool, err error) {
-	if !slices.Contains(BuiltinTools(), name) {
-		e := &Error{Text: fmt.Sprintf("%q is no built-in tool", name), Hint: "they are " + alternatives(BuiltinTools(), "%s")}
-		if best := Nearest(name, BuiltinTools()); best != "" {
+	if !slices.Contains(config.BuiltinTools(), name) {
+		e := &config.Error{Text: fmt.Sprintf("%q is no built-in tool", name), Hint: "they are " + strings.Join(config.BuiltinTools(), ", ")}
+		if best := config.Nearest(name, config.BuiltinTools()); best != "" {
 			e.Hint = "did you mean " + best + "?"
 		}
 		return false, e
 	}
-	return edit(path, name, strconv.FormatBool(on), func(n *NativeTools) {
+	return edit(path, name, strconv.FormatBool(on), func(n *config.NativeTools) {
 		v := reflect.ValueOf(n).Elem()
 		for i := range v.NumField() {
-			if fieldKey(v.Type().Field(i)) == name {
+			if v.Type().Field(i).Tag.Get("toml") == name {
 				v.Field(i).SetBool(on)
 			}
 		}
@@ -53,19 +51,19 @@ func SwitchTool(path, name string, on bool) (changed bool, err error) {
 // of [SwitchTool].
 func LimitTools(path string, calls int) (changed bool, err error) {
 	if calls < 1 || calls > 5 {
-		return false, &Error{Text: fmt.Sprintf("a turn may make from 1 to 5 calls of built-in tools, not %d", calls), Hint: "desktop-assistant tool limit 3"}
+		return false, &config.Error{Text: fmt.Sprintf("a turn may make from 1 to 5 calls of built-in tools, not %d", calls), Hint: "desktop-assistant tool limit 3"}
 	}
-	return edit(path, "call_limit", strconv.Itoa(calls), func(n *NativeTools) { n.CallLimit = calls })
+	return edit(path, "call_limit", strconv.Itoa(calls), func(n *config.NativeTools) { n.CallLimit = calls })
 }
 
 // edit sets one key of [native_tools]. apply does to a configuration what the
 // edit must do to it, and nothing else may come of it.
-func edit(path, key, value string, apply func(*NativeTools)) (bool, error) {
+func edit(path, key, value string, apply func(*config.NativeTools)) (bool, error) {
 	named := path != ""
 	if !named {
 		dir, err := xdg.Config()
 		if err != nil {
-			return false, &Error{Text: err.Error(), Hint: "set HOME or name the file with --config", cause: err}
+			return false, &config.Error{Text: err.Error(), Hint: "set HOME or name the file with --config"}
 		}
 		path = filepath.Join(dir, "config.toml")
 	}
@@ -78,9 +76,9 @@ func edit(path, key, value string, apply func(*NativeTools)) (bool, error) {
 		return false, unwritable(path, err)
 	}
 	defer unlock()
-	data, err := read(real)
+	data, err := os.ReadFile(real)
 	if err != nil && !(errors.Is(err, fs.ErrNotExist) && !named) {
-		return false, err
+		return false, unreadable(path, err)
 	}
 	changed, err := set(path, data, key, value, apply)
 	if err != nil || changed == nil {
@@ -92,8 +90,15 @@ func edit(path, key, value string, apply func(*NativeTools)) (bool, error) {
 	return true, nil
 }
 
-func unwritable(path string, err error) *Error {
-	e := &Error{File: path, Text: "cannot be changed: " + err.Error(), Hint: "look at its rights, or write the key yourself below [native_tools]", cause: err}
+func unreadable(path string, err error) error {
+	if _, err := config.Load(path); err != nil {
+		return err // which says it better
+	}
+	return unwritable(path, err)
+}
+
+func unwritable(path string, err error) *config.Error {
+	e := &config.Error{File: path, Text: "cannot be changed: " + err.Error(), Hint: "look at its rights, or write the key yourself below [native_tools]"}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		e.Text = "cannot be changed: " + p.Err.Error()
 	}
@@ -101,8 +106,8 @@ func unwritable(path string, err error) *Error {
 }
 
 // set gives the changed document, nil when it says so already.
-func set(path string, data []byte, key, value string, apply func(*NativeTools)) ([]byte, error) {
-	before, err := decode(path, data)
+func set(path string, data []byte, key, value string, apply func(*config.NativeTools)) ([]byte, error) {
+	before, err := config.Decode(path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -113,12 +118,12 @@ func set(path string, data []byte, key, value string, apply func(*NativeTools)) 
 	}
 	changed, err := splice(data, key, value)
 	if err != nil {
-		return nil, &Error{File: path, Text: "cannot be changed: " + err.Error(), Hint: fmt.Sprintf("write %s = %s below [%s] yourself", key, value, nativeTable)}
+		return nil, &config.Error{File: path, Text: "cannot be changed: " + err.Error(), Hint: fmt.Sprintf("write %s = %s below [%s] yourself", key, value, nativeTable)}
 	}
-	after, err := decode(path, changed)
+	after, err := config.Decode(path, changed)
 	want.Warnings, after.Warnings = nil, nil // they name lines
 	if err != nil || !reflect.DeepEqual(want, after) {
-		return nil, &Error{File: path, Text: "cannot be changed without changing more", Hint: fmt.Sprintf("write %s = %s below [%s] yourself", key, value, nativeTable)}
+		return nil, &config.Error{File: path, Text: "cannot be changed without changing more", Hint: fmt.Sprintf("write %s = %s below [%s] yourself", key, value, nativeTable)}
 	}
 	return changed, nil
 }
