@@ -14,6 +14,7 @@ import (
 
 var (
 	lineMark   = regexp.MustCompile(`(?m)^\s*(?:>\s*)*(?:#{1,6}\s+)?(?:[-*+•◦▪‣·]\s+)?(?:\[[ xX]\]\s+)?`)
+	itemMark   = regexp.MustCompile(`^\(?(\d{1,3}|[a-zA-Z])\)\s+`)
 	headingEnd = regexp.MustCompile(`\s+#+\s*$`)
 	linkDef    = regexp.MustCompile(`(?m)^\s*\[[^\]^][^\]]*\]:\s+\S+.*$`)
 	noteDef    = regexp.MustCompile(`(?m)^\s*\[\^[^\]]+\]:\s+`)
@@ -39,6 +40,7 @@ func stripMarkup(s string) string {
 	s = noteDef.ReplaceAllString(s, "")
 	s = marked.ReplaceAllString(s, "$1")
 	s = lineMark.ReplaceAllString(s, "")
+	s = itemMark.ReplaceAllString(s, "$1. ")
 	s = headingEnd.ReplaceAllString(s, "")
 	s = image.ReplaceAllString(s, "$1")
 	s = link.ReplaceAllString(s, "$1")

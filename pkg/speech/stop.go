@@ -217,6 +217,7 @@ func (s *Splitter) opening(v *view, i int) opening {
 			return o
 		}
 	}
+	code := false
 	for steps := 0; ; steps++ {
 		r, n := v.at(o.at)
 		switch {
@@ -226,7 +227,9 @@ func (s *Splitter) opening(v *view, i int) opening {
 			o.kind = opensNumber
 		case unicode.IsLower(r):
 			o.kind = opensSmall
-			if after, _ := v.at(o.at + n); unicode.IsUpper(after) {
+			if code {
+				o.kind = opensCapital // `go`
+			} else if after, _ := v.at(o.at + n); unicode.IsUpper(after) {
 				o.kind = opensCapital // iPhone, eBay
 			}
 		case unicode.IsLetter(r), r == '¿', r == '¡':
@@ -239,6 +242,7 @@ func (s *Splitter) opening(v *view, i int) opening {
 		case r == '\n' && steps > 0:
 			o.kind = opensBlock
 		case unicode.IsSpace(r), isEmoji(r), strings.ContainsRune("«»„“”‘’\"'*_`[({~-–\u2014•<‹›#>", r):
+			code = code || r == '`'
 			o.at += n
 			continue
 		default:

@@ -224,9 +224,7 @@ func score(words []word, configured []string) []float64 {
 			continue
 		}
 		shaped++
-		for i, c := range configured {
-			shape[i] += models[lexicon.Primary(c)].logOdds(w.text)
-		}
+		addShape(shape, w.text, configured, models)
 	}
 	if shaped == 0 {
 		return listed
@@ -240,6 +238,24 @@ func score(words []word, configured []string) []float64 {
 		listed[i] += d
 	}
 	return listed
+}
+
+// addShape adds what the letters of w say. A language that does not list a word
+// which another lists gains nothing by its letters.
+func addShape(scores []float64, w string, configured []string, models map[string]shapeModel) {
+	odds, least := make([]float64, len(configured)), math.Inf(1)
+	for i, c := range configured {
+		odds[i] = models[lexicon.Primary(c)].logOdds(w)
+		if lists(c, w) {
+			least = min(least, odds[i])
+		}
+	}
+	for i, c := range configured {
+		if !lists(c, w) {
+			odds[i] = min(odds[i], least)
+		}
+		scores[i] += odds[i]
+	}
 }
 
 // addListed adds what the word lists say about w, also about the parts of an

@@ -143,6 +143,12 @@ func (r *reader) decimals(s string) string {
 // decimal writes an amount before a unit with the mark of the language.
 func (r *reader) decimal(n string) string {
 	mark := r.Say("say.decimal")
+	if dot, comma := strings.LastIndex(n, "."), strings.LastIndex(n, ","); dot >= 0 && comma >= 0 {
+		if last := n[max(dot, comma) : max(dot, comma)+1]; last != mark && strings.Count(n, last) == 1 {
+			return strings.NewReplacer(mark, last, last, mark).Replace(n)
+		}
+		return n
+	}
 	for _, other := range []string{".", ","} {
 		if i := strings.Index(n, other); other != mark && i >= 0 && strings.Count(n, other) == 1 && len(n)-i-1 != 3 && !strings.Contains(n, mark) {
 			return n[:i] + mark + n[i+1:]

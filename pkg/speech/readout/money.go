@@ -15,9 +15,11 @@ const (
 )
 
 var (
-	coinFirst = regexp.MustCompile(`([-−–])?(` + coinSigns + `) ?([-−–])?(` + amount + `)(?: ?([-–]) ?(` + amount + `))?` + scales)
-	coinLast  = regexp.MustCompile(`(` + amount + `)` + scales + ` ?(` + coinSigns + `|¢)`)
-	perWord   = regexp.MustCompile(`^/(\pL+²?)`)
+	coinFirst  = regexp.MustCompile(`([-−–])?(` + coinSigns + `) ?([-−–])?(` + amount + `)(?: ?([-–]) ?(` + amount + `))?` + scales)
+	coinLast   = regexp.MustCompile(`(` + amount + `)` + scales + ` ?(` + coinSigns + `|¢)`)
+	coinAlone  = regexp.MustCompile(`(^|[ '’/(])([€£¥])`)
+	shortScale = regexp.MustCompile(`(\d) ?(mln|mld|Mln|Mld|Mds|Md|Mio\.?|Mrd\.?|Tsd\.?|bn|mill\.)(?:\b|$)`)
+	perWord    = regexp.MustCompile(`^/(\pL+²?)`)
 )
 
 // money puts the currency behind its amount and names its hundredth part.
@@ -40,11 +42,23 @@ func (r *reader) money(s string) string {
 		}
 		return said + r.stop(h)
 	})
-	return each(coinLast, s, func(h hit) string {
+	s = each(coinLast, s, func(h hit) string {
 		if unicode.IsLetter(h.next()) || h.prev() == '.' || h.prev() == ',' {
 			return ""
 		}
 		return r.sum2(h.group(1), h.group(2), h.group(3), perWord.MatchString(h.after()))
+	})
+	s = each(coinAlone, s, func(h hit) string {
+		if names := r.Coin(h.group(2)); names != nil && !isWord(h.next()) && !unicode.IsDigit(h.next()) {
+			return h.group(1) + names[1]
+		}
+		return ""
+	})
+	return each(shortScale, s, func(h hit) string {
+		if said := r.scale(h.group(2)); said != "" && said != h.group(2) {
+			return h.group(1) + " " + said + r.stop(h)
+		}
+		return ""
 	})
 }
 

@@ -91,7 +91,7 @@ func (r *reader) regnal(n int, h hit, king bool) string {
 	switch {
 	case king:
 		return "the " + english(n)
-	case r.Lang == "de" && h.group(3) != "" && deStem(r, n) != "":
+	case r.Lang == "de" && h.group(3) != "" && !r.In("say.romanwords", strings.ToLower(h.group(1))) && deStem(r, n) != "":
 		return "der " + capital(deStem(r, n)+"e")
 	case n <= limit:
 		return strconv.Itoa(n) + "º"

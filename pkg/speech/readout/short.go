@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	shortWord = regexp.MustCompile(`(\pL[\pL.°ºª]*)\.( ?\d| ?\p{Lu})?`)
+	shortWord = regexp.MustCompile(`(\pL[\pL.°ºª]*)\.`)
 	bareWord  = regexp.MustCompile(`\pL+`)
 )
 
@@ -42,11 +42,10 @@ func (r *reader) shortWord(h hit) string {
 		return "" // 30 min.
 	}
 	said := r.Say("abbr." + word)
-	tail := strings.TrimSpace(h.group(2))
-	first, _ := utf8.DecodeRuneInString(tail)
+	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(h.after(), " "))
 	switch {
-	case said != "" && tail != "" && !strings.HasPrefix(h.group(2), " ") && unicode.IsUpper(first):
-		return "" // "ing.Rossi" is read anyway, "p.M" is none
+	case said != "" && unicode.IsLetter(h.next()):
+		return "" // "p.M" is none
 	case said == "" && unicode.IsDigit(first):
 		said = r.Say("abbr#." + word)
 	case said == "" && unicode.IsUpper(first):
@@ -60,10 +59,10 @@ func (r *reader) shortWord(h hit) string {
 		}
 	}
 	switch {
-	case tail != "":
-		return said + " " + tail
 	case strings.Trim(h.after(), " \n)\"”»") == "":
 		return said + "."
+	case unicode.IsDigit(h.next()):
+		return said + " "
 	}
 	return said
 }
