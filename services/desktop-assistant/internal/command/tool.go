@@ -21,6 +21,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/argument"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 )
@@ -156,8 +157,7 @@ func (a *app) toolNames(c *cobra.Command, given []string, _ string) ([]string, c
 		if len(given) == 0 {
 			list = append(list, t.Name+"\t"+t.Description)
 		} else if t.Name == given[0] {
-			_, names := params(t)
-			for _, name := range names {
+			for _, name := range argument.Names(t) {
 				list = append(list, name+"=")
 			}
 		}
@@ -229,7 +229,11 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	if err != nil {
 		return err
 	}
-	arguments, err := toolArguments(spec, pairs)
+	arguments, err := argument.Encode(spec, pairs)
+	var wrong *proto.Error
+	if errors.As(err, &wrong) {
+		return usageError{wrong}
+	}
 	if err != nil {
 		return err
 	}

@@ -3,14 +3,9 @@
 package command
 
 import (
-	"context"
-	_ "embed" // the template
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,19 +13,14 @@ import (
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/template"
 )
-
-// toolTemplate is a tool that works as it is, with every key explained; NAME
-// stands for its name.
-//
-//go:embed template.toml
-var toolTemplate string
 
 func (a *app) toolNewCommand() *cobra.Command {
 	var dir string
 	c := a.jsonFlag(&cobra.Command{
 		Use: "new NAME", Short: "Write a commented template of a tool into the tools folder", Args: args(1, 1),
-		RunE:              func(c *cobra.Command, given []string) error { return a.toolNew(c.Context(), dir, given[0]) },
+		RunE:              func(_ *cobra.Command, given []string) error { return a.toolNew(dir, given[0]) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	c.Flags().StringVar(&dir, "tools", "", "`folder` of the tools (default: the configured one)")
@@ -45,7 +35,7 @@ type made struct {
 }
 
 // toolNew writes the template of a tool; a file that is there stays.
-func (a *app) toolNew(_ context.Context, dir, name string) error {
+func (a *app) toolNew(dir, name string) error {
 	const op = "tool new"
 	if !proto.ValidToken(name) {
 		return usageError{proto.Errorf(proto.CodeInvalid, op, "%q cannot be a tool's name", name).WithHint("use 1 to 64 of A-Z a-z 0-9 _ - : desktop-assistant tool new my-tool")}
@@ -54,11 +44,7 @@ func (a *app) toolNew(_ context.Context, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("make tools folder: %w", err)
-	}
-	path := filepath.Join(folder, name+".toml")
-	err = writeNew(path, strings.ReplaceAll(toolTemplate, "NAME", name))
+	path, err := template.Write(folder, name)
 	if errors.Is(err, fs.ErrExist) {
 		return proto.Errorf(proto.CodeInvalid, op, "%s is there already", path).WithHint("choose another name, or remove the file first: rm %s", path)
 	}
@@ -113,17 +99,4 @@ func (a *app) newToolFolder(dir string) (folder, note string, err error) {
 		note = fmt.Sprintf("From the next start on your own folder is used instead of %s; copy from there what you want to keep.", examples)
 	}
 	return folder, note, nil
-}
-
-// writeNew writes a file that must not be there yet, whole or not at all.
-func writeNew(path, text string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write tool: %w", err)
-	}
-	_, err = file.WriteString(text)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write tool: %w", errors.Join(err, os.Remove(path)))
-	}
-	return nil
 }

@@ -97,6 +97,40 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// TestRoutes: what the list says a tool may do is held against every call.
+func TestRoutes(t *testing.T) {
+	b := bustest.New(t)
+	start(t, b, map[string]string{
+		"asks.toml": "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\nconfirm = \"voice\"\n",
+		"here.toml": "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\n",
+		"open.toml": "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\nexternal = true\n",
+	})
+	c := b.Connect("brain")
+	tools, err := bus.Request(t.Context(), c, proto.ToolList{})
+	if err != nil || len(tools.Tools) != 3 {
+		t.Fatalf("list: %+v, %v", tools, err)
+	}
+	if asks, here, open := tools.Tools[0], tools.Tools[1], tools.Tools[2]; asks.Confirm != proto.ConfirmVoice ||
+		here.External || !strings.Contains(here.Held, "external = true") || !open.External || open.Held != "" {
+		t.Errorf("list: %+v", tools.Tools)
+	}
+	for _, tc := range []struct {
+		name string
+		head proto.ToolCall
+		kind string
+	}{
+		{"asks", proto.ToolCall{}, proto.KindNotAllowed},
+		{"asks", proto.ToolCall{Confirmed: true}, ""},
+		{"here", proto.ToolCall{Route: "local"}, ""},
+		{"here", proto.ToolCall{Route: "external"}, proto.KindNotAllowed},
+		{"open", proto.ToolCall{Route: "external"}, ""},
+	} {
+		if r := call(t, c, tc.name, tc.head, `{}`); r.Kind != tc.kind || r.OK != (tc.kind == "") {
+			t.Errorf("%s %+v: %+v", tc.name, tc.head, r)
+		}
+	}
+}
+
 func TestTooManyCalls(t *testing.T) {
 	b := bustest.New(t)
 	w := b.Watch()
@@ -225,7 +259,7 @@ func TestListFits(t *testing.T) {
 	b := bustest.New(t)
 	w := b.Watch()
 	files := map[string]string{}
-	for i := range 300 {
+	for i := range 2 * maxProblems {
 		files[fmt.Sprintf("bad%03d.toml", i)] = "description = \"D.\"\n" + strings.Repeat("k", 3000) + " = 1\n"
 	}
 	for i := range 8 {

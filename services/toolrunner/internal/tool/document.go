@@ -31,6 +31,9 @@ type document struct {
 // level costs their square.
 const maxDepth = 16
 
+// maxKey is the longest key that can be a misspelt one, in bytes.
+const maxKey = 32
+
 // path joins keys to the key of document.lines; elements of arrays are keys too.
 func path(keys ...string) string { return strings.Join(keys, "\x00") }
 
@@ -169,7 +172,11 @@ func (d *document) unknown(table []string, known []string) {
 			continue
 		}
 		hint := ""
-		if near := config.Nearest(key, known); near != "" {
+		near := ""
+		if len(key) <= maxKey { // the comparison takes the product of both lengths
+			near = config.Nearest(key, known)
+		}
+		if near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		} else if len(table) > 0 && slices.Contains(toolKeys, key) {
 			hint = fmt.Sprintf("it belongs to the tool, not to this table: move it above the first [%s...", table[0])

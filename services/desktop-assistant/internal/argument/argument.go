@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package command
+// Package argument makes the arguments of a tool out of what was typed.
+package argument
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,29 +30,29 @@ var kinds = map[string]struct {
 	"object":  {regexp.MustCompile(`(?s)^\{.*\}$`), `an object in JSON, such as '{"a":1}'`},
 }
 
-// toolArguments makes one JSON object of key=value pairs, with the types that
-// the tool's schema names. A value that has not the form of its type, and a key
-// that the tool does not know, are wrong usage. A value that is empty is left
-// out where it cannot be a text.
-func toolArguments(spec proto.ToolSpec, pairs []string) ([]byte, error) {
-	types, names := params(spec)
+// Encode makes one JSON object of key=value pairs, with the types that the
+// tool's schema names. A value that is empty is left out where it cannot be a
+// text. The error, a value that has not the form of its type or a key that the
+// tool does not know, is a [*proto.Error] with a hint.
+func Encode(spec proto.ToolSpec, pairs []string) ([]byte, error) {
+	types := typesOf(spec)
 	object := map[string]json.RawMessage{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, wrongArgument(fmt.Sprintf("%q is not KEY=VALUE", pair), "for example: desktop-assistant tool run weather place=Rome")
+			return nil, wrong(fmt.Sprintf("%q is not KEY=VALUE", pair), "for example: desktop-assistant tool run weather place=Rome")
 		}
 		kind, known := types[key]
 		if !known {
 			hint := spec.Name + " takes no arguments"
-			if len(names) > 0 {
+			if names := Names(spec); len(names) > 0 {
 				hint = "its arguments are: " + strings.Join(names, ", ")
 			}
-			return nil, wrongArgument(fmt.Sprintf("%s has no argument %q", spec.Name, key), hint)
+			return nil, wrong(fmt.Sprintf("%s has no argument %q", spec.Name, key), hint)
 		}
-		text, err := argument(kind, value)
+		text, err := encode(kind, value)
 		if err != nil {
-			return nil, wrongArgument(fmt.Sprintf("%s must be %v, not %q", key, err, value), fmt.Sprintf("desktop-assistant tool run %s %s=VALUE", spec.Name, key))
+			return nil, wrong(fmt.Sprintf("%s must be %v, not %q", key, err, value), fmt.Sprintf("desktop-assistant tool run %s %s=VALUE", spec.Name, key))
 		}
 		if text != nil {
 			object[key] = text
@@ -63,13 +65,13 @@ func toolArguments(spec proto.ToolSpec, pairs []string) ([]byte, error) {
 	return body, nil
 }
 
-func wrongArgument(text, hint string) error {
-	return usageError{proto.Errorf(proto.CodeInvalid, "tool run", "%s", text).WithHint("%s", hint)}
+func wrong(text, hint string) error {
+	return proto.Errorf(proto.CodeInvalid, "tool run", "%s", text).WithHint("%s", hint)
 }
 
-// argument is the JSON text of a value, nil for none. The error says what the
+// encode gives the JSON text of a value, nil for none. The error says what the
 // value must be.
-func argument(kind, value string) (json.RawMessage, error) {
+func encode(kind, value string) (json.RawMessage, error) {
 	rule, plain := kinds[kind]
 	switch {
 	case !plain:
@@ -82,23 +84,24 @@ func argument(kind, value string) (json.RawMessage, error) {
 	return json.RawMessage(value), nil
 }
 
-// params are the types of a tool's params by name, and the names in order.
-func params(spec proto.ToolSpec) (types map[string]string, names []string) {
+// Names lists the params of a tool in order.
+func Names(spec proto.ToolSpec) []string { return slices.Sorted(maps.Keys(typesOf(spec))) }
+
+// typesOf are the types of a tool's params by name.
+func typesOf(spec proto.ToolSpec) map[string]string {
 	var schema struct {
 		Properties map[string]struct {
 			Type json.RawMessage `json:"type"`
 		} `json:"properties"`
 	}
-	types = map[string]string{}
+	types := map[string]string{}
 	if err := json.Unmarshal(spec.Parameters, &schema); err != nil {
-		return types, nil // a tool that describes no params
+		return types // a tool that describes no params
 	}
 	for name, p := range schema.Properties {
 		types[name] = kindOf(p.Type)
-		names = append(names, name)
 	}
-	slices.Sort(names)
-	return types, names
+	return types
 }
 
 // kindOf reads a type of JSON Schema, which may be a list such as
