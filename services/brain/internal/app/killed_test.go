@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.org/desktop-assistant/pkg/testkit/bustest"
 	"example.org/desktop-assistant/pkg/testkit/chattest"
@@ -77,5 +78,33 @@ func TestBrainIsKilledInATurn(t *testing.T) {
 			}
 			r.until("nothing is left", func() bool { _, err := os.Stat(filepath.Join(r.env.Dir, "brain.turns")); return os.IsNotExist(err) })
 		})
+	}
+}
+
+// A brain that is killed when a turn was told to have ended, before its file says
+// so, leaves that turn as it ended: told once, and nothing said.
+func TestBrainIsKilledAfterATurn(t *testing.T) {
+	chat := chattest.New(t)
+	chat.Script(chattest.Say("One."), chattest.Say("Two."))
+	r := newRig(t, bustest.New(t), chat.URL)
+	speech := r.ttsd(false)
+	r.start()
+	id := r.ask("count").Turn
+	r.ended(id)
+	file := filepath.Join(r.env.Dir, "brain.turns")
+	gone := func() bool { _, err := os.Stat(file); return os.IsNotExist(err) }
+	r.until("the file is gone", gone)
+	kept := `[{"id":"` + id + `","device":"local","origin":"text","started":"` + time.Now().Format(time.RFC3339) + `","ending":"spoken"}]`
+	if err := os.WriteFile(file, []byte(kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.die(func() {})
+	r.until("the file is gone", gone)
+	r.ended(r.ask("go on").Turn)
+	if got := r.story(id); strings.Count(got, "turn.ended") != 1 || strings.Count(got, "turn.started") != 1 {
+		t.Errorf("story %s", got)
+	}
+	if got := speech.lines(); len(got) != 2 {
+		t.Errorf("said %q", got)
 	}
 }
