@@ -53,8 +53,8 @@ func TestInstall(t *testing.T) {
 	command := "make --no-print-directory -C " + filepath.Dir(bin) + " PREFIX=" + h.dir + "/prefix "
 
 	h.shell(t, command+"-o build install") // what is built already
-	if out := h.shell(t, "prefix/bin/desktop-assistant tool check"); out != "ok calendar\nok now\nok search\nok weather\n" {
-		t.Errorf("after make install, tool check says:\n%s", out)
+	if out := h.shell(t, "prefix/bin/desktop-assistant tool check --lint"); out != "ok calendar\nok now\nok search\nok weather\n" {
+		t.Errorf("after make install, tool check --lint says:\n%s", out)
 	}
 
 	h.write(t, tools+"mine.toml", "description = \"Mine.\"\ncommand = [\"true\"]\n")
