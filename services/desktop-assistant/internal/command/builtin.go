@@ -18,6 +18,7 @@ import (
 	"example.org/desktop-assistant/pkg/config/edit"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
 )
 
 // reloadLimit is for toolrunner to take a changed configuration.
@@ -116,30 +117,9 @@ func (a *app) takeUp(ctx context.Context, c *console.Console, name string, on bo
 	}
 	for _, t := range tools.Tools {
 		if t.Name == name {
-			if why := heldBack(t, cfg.Route()); why != "" {
+			if why := toolbox.HeldBack(t, cfg.Route()); why != "" {
 				c.Hint("held back: " + why)
 			}
-		}
-	}
-}
-
-// listBuiltin shows what is off and where built-in tools may send requests.
-func listBuiltin(c *console.Console, tools proto.Tools) {
-	for _, off := range tools.Off {
-		c.Println("%-16s (off: %s)", off.Name, off.Why)
-	}
-	if len(tools.Origins) == 0 {
-		return
-	}
-	c.Println("built-in tools may send requests to:")
-	for _, o := range tools.Origins {
-		switch {
-		case !o.Used:
-			c.Println("  %s (only with builtin_origins = true)", o.Origin)
-		case o.Builtin:
-			c.Println("  %s (built in)", o.Origin)
-		default:
-			c.Println("  %s", o.Origin)
 		}
 	}
 }

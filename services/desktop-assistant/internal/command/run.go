@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
 )
 
 // readyLimit is how long the daemons may take to be ready before run goes on
@@ -123,7 +123,7 @@ func (a *app) options(cfg config.Config, daemons []string, level string, c *cons
 		return supervise.Options{}, err
 	}
 	env := os.Environ()
-	if tools, ok := exampleTools(cfg, bin); ok {
+	if tools, ok := toolbox.Examples(cfg, bin); ok {
 		c.Println("no tools folder yet: using the examples in %s", tools)
 		env = append(env, config.ToolsEnv+"="+tools)
 	}
@@ -147,28 +147,6 @@ func without(env, names []string) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(names, name)
 	})
-}
-
-// exampleTools finds the examples of a checkout or an installation, for a user
-// who has no tools folder yet. Nothing is written to the user's configuration.
-func exampleTools(cfg config.Config, bin string) (string, bool) {
-	if cfg.Tools.Dir != "" {
-		return "", false
-	}
-	if dir, err := cfg.ToolsDir(); err == nil {
-		if _, err := os.Stat(dir); err == nil {
-			return "", false
-		}
-	}
-	for _, tools := range []string{
-		filepath.Join(bin, "../examples/tools"),                            // bin of a checkout
-		filepath.Join(bin, "../../share/desktop-assistant/examples/tools"), // libexec/desktop-assistant of an installation
-	} {
-		if _, err := os.Stat(tools); err == nil {
-			return filepath.Clean(tools), true
-		}
-	}
-	return "", false
 }
 
 // waitReady waits until each daemon was ready once, or that took too long;

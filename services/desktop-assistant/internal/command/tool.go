@@ -3,20 +3,12 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sort"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/config"
@@ -24,6 +16,7 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/argument"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
 )
 
 func (a *app) toolCommand() *cobra.Command {
@@ -99,12 +92,6 @@ func toolsFlag(dir string) []string {
 	return []string{"--tools", dir}
 }
 
-// toolrunnerUsage is toolrunner's exit status for a wrong command line of its verbs.
-const toolrunnerUsage = 2
-
-// toolrunnerDelay is what toolrunner gets to end a tool and all its processes.
-const toolrunnerDelay = 7 * time.Second
-
 // toolrunner hands a verb on to toolrunner, which is not on PATH.
 func (a *app) toolrunner(ctx context.Context, verb string, arguments []string) error {
 	if a.configPath != "" {
@@ -118,24 +105,15 @@ func (a *app) toolrunner(ctx context.Context, verb string, arguments []string) e
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolrunner"), append([]string{verb}, arguments...)...)
+	cmd := toolbox.Command(ctx, cfg, bin, append([]string{verb}, arguments...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
-	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) } // so that it can end the tool
-	cmd.WaitDelay = toolrunnerDelay
-	if tools, ok := exampleTools(cfg, bin); ok {
-		cmd.Env = append(os.Environ(), config.ToolsEnv+"="+tools)
-	}
-	err = cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &exit) && exit.ExitCode() == toolrunnerUsage:
-		return quietError{ExitUsage}
-	case errors.As(err, &exit):
-		return quietError{max(exit.ExitCode(), ExitFailed)}
+	switch status, err := toolbox.Run(ctx, cmd); {
 	case err != nil:
-		return fmt.Errorf("run toolrunner: %w", err)
+		return err
+	case status == toolbox.StatusUsage:
+		return quietError{ExitUsage}
+	case status != 0:
+		return quietError{max(status, ExitFailed)}
 	}
 	return nil
 }
@@ -152,20 +130,10 @@ func (a *app) toolNames(c *cobra.Command, given []string, _ string) ([]string, c
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var list []string
-	for _, t := range tools.Tools {
-		if len(given) == 0 {
-			list = append(list, t.Name+"\t"+t.Description)
-		} else if t.Name == given[0] {
-			for _, name := range argument.Names(t) {
-				list = append(list, name+"=")
-			}
-		}
-	}
 	if len(given) > 0 {
-		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return toolbox.Complete(tools, given[0]), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+	return toolbox.Complete(tools, ""), cobra.ShellCompDirectiveNoFileComp
 }
 
 func listTools(ctx context.Context, conn *bus.Conn) (proto.Tools, error) {
@@ -187,32 +155,8 @@ func (a *app) toolList(ctx context.Context) error {
 	if a.json {
 		return a.printJSON(tools)
 	}
-	c := console.New(a.Out)
-	for _, t := range tools.Tools {
-		c.Println("%-16s %s", t.Name, t.Description)
-		if why := heldBack(t, cfg.Route()); why != "" {
-			c.Println("%-16s (held back: %s)", "", why)
-		}
-		if t.Confirm == proto.ConfirmVoice {
-			c.Println("%-16s (asks for a yes before it runs)", "")
-		}
-	}
-	if len(tools.Tools) == 0 {
-		c.Println("no tools in %s", tools.Dir)
-	}
-	listBuiltin(c, tools)
-	for _, p := range tools.Problems {
-		c.Problem(p.What, p.Hint)
-	}
+	toolbox.Print(console.New(a.Out), tools, cfg.Route())
 	return nil
-}
-
-// heldBack says why a tool is not offered to the chat server, "" when it is.
-func heldBack(t proto.ToolSpec, route string) string {
-	if route != config.RouteExternal || t.External {
-		return ""
-	}
-	return "the chat server is external, and " + cmp.Or(t.Held, "its file does not say external = true")
 }
 
 func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
@@ -225,7 +169,7 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := findTool(tools, name)
+	spec, err := toolbox.Find(tools, name)
 	if err != nil {
 		return err
 	}
@@ -262,20 +206,4 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 		return quietError{codeExit(result.Code())}
 	}
 	return nil
-}
-
-// findTool gives the description of a tool, or says which there are.
-func findTool(tools proto.Tools, name string) (proto.ToolSpec, error) {
-	if len(tools.Tools) == 0 {
-		return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q: there are none in %s", name, tools.Dir).WithHint("check the files: desktop-assistant tool check")
-	}
-	names := make([]string, len(tools.Tools))
-	for i, t := range tools.Tools {
-		if t.Name == name {
-			return t, nil
-		}
-		names[i] = t.Name
-	}
-	sort.Strings(names)
-	return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, "tool run", "no tool named %q", name).WithHint("the tools are: %s", strings.Join(names, ", "))
 }

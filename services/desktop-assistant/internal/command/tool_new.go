@@ -4,16 +4,14 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/spf13/cobra"
 
-	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
-	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/template"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
 )
 
 func (a *app) toolNewCommand() *cobra.Command {
@@ -40,7 +38,11 @@ func (a *app) toolNew(dir, name string) error {
 	if !proto.ValidToken(name) {
 		return usageError{proto.Errorf(proto.CodeInvalid, op, "%q cannot be a tool's name", name).WithHint("use 1 to 64 of A-Z a-z 0-9 _ - : desktop-assistant tool new my-tool")}
 	}
-	folder, note, err := a.newToolFolder(dir)
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	folder, note, err := toolbox.Folder(cfg, dir)
 	if err != nil {
 		return err
 	}
@@ -75,28 +77,4 @@ func (a *app) toolNew(dir, name string) error {
 		c.Hint(line)
 	}
 	return nil
-}
-
-// newToolFolder is where a new tool goes. The note says what becomes of the
-// example tools, which are used only while the user has no folder.
-func (a *app) newToolFolder(dir string) (folder, note string, err error) {
-	if dir != "" {
-		folder, err = xdg.Expand(dir)
-		return folder, "", err
-	}
-	cfg, err := a.config()
-	if err != nil {
-		return "", "", err
-	}
-	if folder, err = cfg.ToolsDir(); err != nil {
-		return "", "", err
-	}
-	bin, err := supervise.BinDir([]string{"toolrunner"})
-	if err != nil { // the daemons are elsewhere; then nothing of theirs is lost
-		return folder, "", nil
-	}
-	if examples, ok := exampleTools(cfg, bin); ok {
-		note = fmt.Sprintf("From the next start on your own folder is used instead of %s; copy from there what you want to keep.", examples)
-	}
-	return folder, note, nil
 }

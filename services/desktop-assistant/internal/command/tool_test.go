@@ -122,24 +122,6 @@ func TestToolList(t *testing.T) {
 	run(t, "tool", "list").want(t, 0, "no tools in /home/you/tools\n")
 }
 
-// A list says what the model is not offered, and why.
-func TestHeldBack(t *testing.T) {
-	for _, c := range []struct {
-		spec  proto.ToolSpec
-		route string
-		held  bool
-	}{
-		{proto.ToolSpec{}, "local", false},
-		{proto.ToolSpec{}, "external", true},
-		{proto.ToolSpec{External: true}, "external", false},
-		{proto.ToolSpec{Confirm: proto.ConfirmVoice}, "local", false},
-	} {
-		if why := heldBack(c.spec, c.route); (why != "") != c.held {
-			t.Errorf("%+v on a %s route: %q", c.spec, c.route, why)
-		}
-	}
-}
-
 // TestToolNew: the template is a file that loads, lints and runs as it is; what
 // is there is never written over.
 func TestToolNew(t *testing.T) {
