@@ -22,7 +22,7 @@ import (
 // status: 0, also when parts of calendars could not be read and were named on
 // stderr, or 1 when nothing could be listed.
 func Main(args []string, stdout, stderr io.Writer) int {
-	debug.SetGCPercent(400) // the program is gone before memory matters
+	debug.SetGCPercent(200) // the program is gone before memory matters
 	s, err := setting()
 	if err == nil {
 		err = Run(s, args, stdout, stderr)

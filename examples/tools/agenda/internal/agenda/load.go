@@ -112,10 +112,13 @@ func forget(files []loaded) {
 
 // fileReader reads files, one at a time.
 type fileReader struct {
-	ical  ical.Reader
-	table *zone.Table
-	now   func() time.Time
+	ical   ical.Reader
+	packer cache.Packer
+	table  *zone.Table
+	now    func() time.Time
 }
+
+func (r *fileReader) add(e *ical.Event) { r.packer.Add(e, head(e)) }
 
 func (r *fileReader) file(path string, known *cache.Entry) loaded {
 	if known != nil {
@@ -128,11 +131,11 @@ func (r *fileReader) file(path string, known *cache.Entry) loaded {
 		return loaded{Entry: cache.Entry{Path: path}, err: err}
 	}
 	opened := r.now()
-	content, err := r.ical.Read(f, func(id string) bool { return r.table.Named(id) != nil })
+	content, err := r.ical.Read(f, func(id string) bool { return r.table.Named(id) != nil }, r.add)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	l := loaded{Entry: cache.Entry{Path: path, Stat: stat, Record: cache.Pack(content, head)}, err: err, read: true}
+	l := loaded{Entry: cache.Entry{Path: path, Stat: stat, Record: r.packer.Record(content)}, err: err, read: true}
 	l.settled = err == nil && old(stat.Modified, opened) && old(stat.Moved, opened)
 	return l
 }

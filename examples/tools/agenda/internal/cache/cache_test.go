@@ -16,18 +16,21 @@ import (
 	"example.org/desktop-assistant/examples/tools/agenda/internal/zone"
 )
 
+func events() []ical.Event {
+	return []ical.Event{
+		{UID: "1", Summary: "a", Start: ical.Time{Form: ical.Date, Wall: -86400}, Length: &ical.Length{Days: 2, Seconds: -1}, Index: 3},
+		{
+			UID: strings.Repeat("u", 300), Override: true, Future: true, Cancelled: true, Sequence: -4, Modified: 1 << 40,
+			Start: ical.Time{Form: ical.Zoned, Wall: 1, Zone: "Europe/Rome"}, End: ical.Time{Form: ical.UTC, Wall: 2}, ID: ical.Time{Form: ical.Floating, Wall: 3},
+			Rules: []string{"FREQ=DAILY", ""}, ExRules: []string{"x"},
+			Dates:   []ical.Period{{Start: ical.Time{Form: ical.UTC, Wall: 5}, Length: &ical.Length{Days: 1}}, {Start: ical.Time{Form: ical.Date}, End: ical.Time{Form: ical.Date, Wall: 9}}},
+			ExDates: []ical.Time{{Form: ical.Date, Wall: 7}, {}},
+		},
+	}
+}
+
 func sample() ical.File {
 	return ical.File{
-		Events: []ical.Event{
-			{UID: "1", Summary: "a", Start: ical.Time{Form: ical.Date, Wall: -86400}, Length: &ical.Length{Days: 2, Seconds: -1}, Index: 3},
-			{
-				UID: strings.Repeat("u", 300), Override: true, Future: true, Cancelled: true, Sequence: -4, Modified: 1 << 40,
-				Start: ical.Time{Form: ical.Zoned, Wall: 1, Zone: "Europe/Rome"}, End: ical.Time{Form: ical.UTC, Wall: 2}, ID: ical.Time{Form: ical.Floating, Wall: 3},
-				Rules: []string{"FREQ=DAILY", ""}, ExRules: []string{"x"},
-				Dates:   []ical.Period{{Start: ical.Time{Form: ical.UTC, Wall: 5}, Length: &ical.Length{Days: 1}}, {Start: ical.Time{Form: ical.Date}, End: ical.Time{Form: ical.Date, Wall: 9}}},
-				ExDates: []ical.Time{{Form: ical.Date, Wall: 7}, {}},
-			},
-		},
 		Zones:    map[string][]zone.Observance{"Own": {{Start: 1, From: 2, To: -3, Rule: "r", Dates: []int64{4, 5}}, {}}, "Other": {{To: 1}}},
 		Problems: []string{"line 1: cannot be read"},
 	}
@@ -35,17 +38,32 @@ func sample() ical.File {
 
 func heads(e *ical.Event) Head { return Head{First: -5, Last: 7, UID: Hash(e.UID)} }
 
+func packed() Record {
+	var p Packer
+	for i := range 2 { // it can be used again
+		p.Record(ical.File{})
+		for _, e := range events()[i:] {
+			p.Add(&e, heads(&e))
+		}
+	}
+	p.Record(ical.File{})
+	for _, e := range events() {
+		p.Add(&e, heads(&e))
+	}
+	return p.Record(sample())
+}
+
 func TestRecord(t *testing.T) {
-	want := sample()
-	r := Pack(want, heads)
+	want, list := sample(), events()
+	r := packed()
 	if !r.Sound() || r.Events() != 2 {
 		t.Fatalf("record of %d events, sound: %v", r.Events(), r.Sound())
 	}
-	for i := range want.Events {
-		if got, err := r.Event(i); err != nil || !reflect.DeepEqual(got, want.Events[i]) {
-			t.Errorf("event %d is %+v, %v, want %+v", i, got, err, want.Events[i])
+	for i := range list {
+		if got, err := r.Event(i); err != nil || !reflect.DeepEqual(got, list[i]) {
+			t.Errorf("event %d is %+v, %v, want %+v", i, got, err, list[i])
 		}
-		if got := r.Head(i); got != heads(&want.Events[i]) {
+		if got := r.Head(i); got != heads(&list[i]) {
 			t.Errorf("head %d is %+v", i, got)
 		}
 	}
@@ -60,7 +78,7 @@ func TestRecord(t *testing.T) {
 }
 
 func entries() []Entry {
-	return []Entry{{"/a.ics", vdir.Stat{Device: 1, Inode: 2, Size: 3, Modified: -4, Moved: 5}, Pack(sample(), heads)}, {Path: "/b.ics"}}
+	return []Entry{{"/a.ics", vdir.Stat{Device: 1, Inode: 2, Size: 3, Modified: -4, Moved: 5}, packed()}, {Path: "/b.ics"}}
 }
 
 func TestBook(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"example.org/desktop-assistant/examples/tools/agenda/internal/ical"
+	"example.org/desktop-assistant/examples/tools/agenda/internal/zone"
 )
 
 // The flags of an event.
@@ -41,6 +42,17 @@ func appendEvent(w []byte, e *ical.Event) []byte {
 	w = binary.AppendVarint(w, e.Sequence)
 	w = binary.AppendVarint(w, e.Modified)
 	return binary.AppendVarint(w, e.Index)
+}
+
+func appendObservance(w []byte, o zone.Observance) []byte {
+	for _, n := range []int64{o.Start, o.From, o.To} {
+		w = binary.AppendVarint(w, n)
+	}
+	w = binary.AppendUvarint(appendString(w, o.Rule), uint64(len(o.Dates)))
+	for _, d := range o.Dates {
+		w = binary.AppendVarint(w, d)
+	}
+	return w
 }
 
 func bit(b byte, set bool) byte {
@@ -107,6 +119,14 @@ func (in *input) event() ical.Event {
 	}
 	e.Sequence, e.Modified, e.Index = in.varint(), in.varint(), in.varint()
 	return e
+}
+
+func (in *input) observance() zone.Observance {
+	o := zone.Observance{Start: in.varint(), From: in.varint(), To: in.varint(), Rule: in.string()}
+	for range in.count(1) {
+		o.Dates = append(o.Dates, in.varint())
+	}
+	return o
 }
 
 func (in *input) byte() byte {

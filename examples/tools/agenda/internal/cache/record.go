@@ -12,6 +12,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"example.org/desktop-assistant/examples/tools/agenda/internal/ical"
 	"example.org/desktop-assistant/examples/tools/agenda/internal/zone"
@@ -33,41 +34,43 @@ const (
 	headSize  = 20
 )
 
-// ErrRecord says that a record is not what [Pack] made.
+// ErrRecord says that a record is not what a [Packer] made.
 var ErrRecord = errors.New("read record: it is damaged")
 
-// Pack writes a file; head gives the head of an event.
-func Pack(f ical.File, head func(*ical.Event) Head) Record {
-	w := make([]byte, frontSize+headSize*len(f.Events), frontSize+(headSize+200)*len(f.Events)+64)
-	for i := range f.Events {
-		e := &f.Events[i]
-		h := head(e)
-		at := w[frontSize+headSize*i:]
-		binary.LittleEndian.PutUint32(at, uint32(h.First))
-		binary.LittleEndian.PutUint32(at[4:], uint32(h.Last))
-		binary.LittleEndian.PutUint64(at[8:], h.UID)
-		binary.LittleEndian.PutUint32(at[16:], uint32(len(w)))
-		w = appendEvent(w, e)
-	}
-	binary.LittleEndian.PutUint32(w, uint32(len(f.Events)))
-	binary.LittleEndian.PutUint32(w[4:], uint32(len(w)))
-	w = appendStrings(w, f.Problems)
-	w = binary.AppendUvarint(w, uint64(len(f.Zones)))
+// A Packer makes a record, event by event. The zero Packer is empty.
+type Packer struct{ heads, events []byte }
+
+// Add appends an event. The offset in its head counts from the first event.
+func (p *Packer) Add(e *ical.Event, h Head) {
+	p.heads = binary.LittleEndian.AppendUint32(p.heads, uint32(h.First))
+	p.heads = binary.LittleEndian.AppendUint32(p.heads, uint32(h.Last))
+	p.heads = binary.LittleEndian.AppendUint64(p.heads, h.UID)
+	p.heads = binary.LittleEndian.AppendUint32(p.heads, uint32(len(p.events)))
+	p.events = appendEvent(p.events, e)
+}
+
+// Record gives the record of the events that were added and of the rest of
+// their file. The Packer is empty then, and may be used again.
+func (p *Packer) Record(f ical.File) Record {
+	rest := appendStrings(nil, f.Problems)
+	rest = binary.AppendUvarint(rest, uint64(len(f.Zones)))
 	for _, id := range slices.Sorted(maps.Keys(f.Zones)) {
-		w = appendString(w, id)
-		w = binary.AppendUvarint(w, uint64(len(f.Zones[id])))
+		rest = appendString(rest, id)
+		rest = binary.AppendUvarint(rest, uint64(len(f.Zones[id])))
 		for _, o := range f.Zones[id] {
-			w = binary.AppendVarint(w, o.Start)
-			w = binary.AppendVarint(w, o.From)
-			w = binary.AppendVarint(w, o.To)
-			w = appendString(w, o.Rule)
-			w = binary.AppendUvarint(w, uint64(len(o.Dates)))
-			for _, d := range o.Dates {
-				w = binary.AppendVarint(w, d)
-			}
+			rest = appendObservance(rest, o)
 		}
 	}
-	return Record(w)
+	var front [frontSize]byte
+	binary.LittleEndian.PutUint32(front[:], uint32(len(p.heads)/headSize))
+	binary.LittleEndian.PutUint32(front[4:], uint32(frontSize+len(p.heads)+len(p.events)))
+	var b strings.Builder
+	b.Grow(frontSize + len(p.heads) + len(p.events) + len(rest))
+	for _, part := range [][]byte{front[:], p.heads, p.events, rest} {
+		b.Write(part)
+	}
+	p.heads, p.events = p.heads[:0], p.events[:0]
+	return Record(b.String())
 }
 
 // Hash gives the number that heads have for a UID: FNV-1a of 64 bits. Two UIDs
@@ -112,7 +115,7 @@ func (r Record) u32(at int) uint32 {
 
 // Event reads an event. Its texts are parts of the record.
 func (r Record) Event(i int) (ical.Event, error) {
-	in := input{text: string(r), at: int(r.u32(frontSize + headSize*i + 16))}
+	in := input{text: string(r), at: frontSize + headSize*r.Events() + int(r.u32(frontSize+headSize*i+16))}
 	e := in.event()
 	if in.broken {
 		return ical.Event{}, ErrRecord
@@ -131,10 +134,7 @@ func (r Record) Rest() (problems []string, zones map[string][]zone.Observance, e
 		id := in.string()
 		list := make([]zone.Observance, in.count(5))
 		for i := range list {
-			list[i] = zone.Observance{Start: in.varint(), From: in.varint(), To: in.varint(), Rule: in.string()}
-			for range in.count(1) {
-				list[i].Dates = append(list[i].Dates, in.varint())
-			}
+			list[i] = in.observance()
 		}
 		if zones == nil {
 			zones = map[string][]zone.Observance{}

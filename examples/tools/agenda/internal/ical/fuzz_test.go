@@ -29,6 +29,13 @@ func cases(t testing.TB) (list [][]byte) {
 	return list
 }
 
+// readAll reads a file whole.
+func readAll(from io.Reader) (events []Event, f File, err error) {
+	var r Reader
+	f, err = r.Read(from, func(id string) bool { return id == "Europe/Rome" }, func(e *Event) { events = append(events, *e) })
+	return events, f, err
+}
+
 // FuzzRead: whatever the bytes are, reading ends, gives no more than went in,
 // and the same when the bytes come one by one.
 func FuzzRead(f *testing.F) {
@@ -39,14 +46,12 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("BEGIN:VEVENT\rDTSTART:20260302\rSUMMARY:caf\xe9\\n\rEND:VEVENT\r"))
 	f.Add([]byte("BEGIN:VEVENT\nBEGIN:VALARM\nDTSTART;TZID=\"a:20260302T101010\nRDATE;VALUE=PERIOD:20260302/P1W,x\nEND:VEVENT\nEND:VEVENT\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		known := func(id string) bool { return id == "Europe/Rome" }
-		var r Reader
-		got, err := r.Read(bytes.NewReader(data), known)
+		events, got, err := readAll(bytes.NewReader(data))
 		if err != nil {
 			t.Fatal(err)
 		}
 		size := 0
-		for _, e := range got.Events {
+		for _, e := range events {
 			size += len(e.Summary) + len(e.UID)
 			if !utf8.ValidString(e.Summary) || strings.ContainsAny(e.Summary, "\n\r\x1b\x00") {
 				t.Fatalf("summary %q cannot be shown", e.Summary)
@@ -55,13 +60,13 @@ func FuzzRead(f *testing.F) {
 		if size > 4*len(data)+16 || len(got.Problems) > mostProblems+1 {
 			t.Fatalf("%d bytes of text out of %d, %d problems", size, len(data), len(got.Problems))
 		}
-		slow, err := r.Read(iotest.OneByteReader(bytes.NewReader(data)), known)
-		if err != nil || len(slow.Events) != len(got.Events) || strings.Join(slow.Problems, ";") != strings.Join(got.Problems, ";") {
-			t.Fatalf("byte by byte: %d events and %q, at once %d and %q; %v", len(slow.Events), slow.Problems, len(got.Events), got.Problems, err)
+		again, slow, err := readAll(iotest.OneByteReader(bytes.NewReader(data)))
+		if err != nil || len(again) != len(events) || strings.Join(slow.Problems, ";") != strings.Join(got.Problems, ";") {
+			t.Fatalf("byte by byte: %d events and %q, at once %d and %q; %v", len(again), slow.Problems, len(events), got.Problems, err)
 		}
-		for i := range slow.Events {
-			if slow.Events[i].Summary != got.Events[i].Summary || slow.Events[i].Start != got.Events[i].Start {
-				t.Fatalf("byte by byte event %d is %+v, at once %+v", i, slow.Events[i], got.Events[i])
+		for i := range again {
+			if again[i].Summary != events[i].Summary || again[i].Start != events[i].Start {
+				t.Fatalf("byte by byte event %d is %+v, at once %+v", i, again[i], events[i])
 			}
 		}
 	})
@@ -90,9 +95,10 @@ func TestLongLines(t *testing.T) {
 		"BEGIN:VEVENT\nDTSTART:20260302\nSUMMARY:" + long + "\nEND:VEVENT\nBEGIN:VEVENT\nDTSTART:20260302\nSUMMARY:" + strings.Repeat("z\n ", 2*longest) + "\nEND:VEVENT\n"
 	for _, from := range []io.Reader{strings.NewReader(text), iotest.HalfReader(strings.NewReader(text))} {
 		var r Reader
-		f, err := r.Read(from, func(string) bool { return false })
-		if err != nil || len(f.Events) != 3 || f.Events[0].Summary != "yes" || len(f.Events[1].Summary) > longest || len(f.Events[2].Summary) > longest {
-			t.Fatalf("%d events, %v, %v", len(f.Events), f.Problems, err)
+		var events []Event
+		f, err := r.Read(from, func(string) bool { return false }, func(e *Event) { events = append(events, *e) })
+		if err != nil || len(events) != 3 || events[0].Summary != "yes" || len(events[1].Summary) > longest || len(events[2].Summary) > longest {
+			t.Fatalf("%d events, %v, %v", len(events), f.Problems, err)
 		}
 		if cap(r.lines.buf) > 8*longest {
 			t.Errorf("the buffer has %d bytes", cap(r.lines.buf))
@@ -102,9 +108,8 @@ func TestLongLines(t *testing.T) {
 
 func TestBrokenReading(t *testing.T) {
 	text := "BEGIN:VEVENT\nDTSTART:20260302\nEND:VEVENT\nBEGIN:VEVENT\n"
-	var r Reader
-	f, err := r.Read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)), func(string) bool { return false })
-	if err != io.ErrClosedPipe || len(f.Events) != 1 {
-		t.Errorf("%d events, error %v", len(f.Events), err)
+	events, _, err := readAll(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)))
+	if err != io.ErrClosedPipe || len(events) != 1 {
+		t.Errorf("%d events, error %v", len(events), err)
 	}
 }

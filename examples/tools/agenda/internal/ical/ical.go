@@ -27,9 +27,8 @@ type Event struct {
 	Index      int64 // which of the file's complete events it is
 }
 
-// A File is what was read of one.
+// A File is what was read of one beside its events.
 type File struct {
-	Events []Event
 	// Zones are the VTIMEZONEs by TZID, but not those that are known anyway.
 	Zones map[string][]zone.Observance
 	// Problems are what could not be read, ready to be shown.

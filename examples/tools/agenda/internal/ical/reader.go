@@ -19,6 +19,7 @@ const (
 	mostProblems = 5       // of one file that are told one by one
 	mostValues   = 100_000 // of one property of one event
 	mostRules    = 50      // of one event
+	mostOthers   = 300     // lines
 )
 
 // A Reader reads files one after the other; it keeps its buffers. It is used
@@ -30,13 +31,15 @@ type Reader struct {
 	last   int    // physical lines so far
 
 	known func(tzid string) bool
+	each  func(*Event)
 	stack []component
 	file  File
 	index int64
 	bad   int  // problems that were not told one by one
 	begun bool // any BEGIN was seen
 
-	watch func(*Reader, component) // called with each line of an event, or nil
+	want map[int64]bool     // events of which the other lines are kept, or nil
+	kept map[int64][]string // those, by the index of their event
 }
 
 // component is one that is open.
@@ -47,14 +50,15 @@ type component struct {
 	cancel bool   // METHOD:CANCEL, of a VCALENDAR
 	zone   string // TZID, of a VTIMEZONE
 	parts  []zone.Observance
-	has    [4]bool // of an observance: start, from, to
+	has    [3]bool // of an observance: start, from, to
+	others []string
 }
 
-// Read reads one file to its end. VTIMEZONEs whose TZID is known are not kept.
-// The error is that of from; what was read until then is given all the same.
-func (r *Reader) Read(from io.Reader, known func(tzid string) bool) (File, error) {
-	r.lines.reset(from)
-	*r = Reader{lines: r.lines, line: r.line[:0], known: known, stack: r.stack[:0], watch: r.watch}
+// Read reads one file to its end and calls each with every event, in their
+// order. VTIMEZONEs whose TZID is known are not kept. The error is that of
+// from; what was read until then is given all the same.
+func (r *Reader) Read(from io.Reader, known func(tzid string) bool, each func(*Event)) (File, error) {
+	r.reset(from, known, each)
 	for r.next() {
 		r.content()
 	}
@@ -69,6 +73,26 @@ func (r *Reader) Read(from io.Reader, known func(tzid string) bool) (File, error
 		return r.file, err
 	}
 	return r.file, nil
+}
+
+func (r *Reader) reset(from io.Reader, known func(string) bool, each func(*Event)) {
+	r.lines.reset(from)
+	*r = Reader{lines: r.lines, line: r.line[:0], known: known, each: each, stack: r.stack[:0]}
+}
+
+// Others reads a file again and gives, for the events of these indexes, their
+// lines of the properties that Read passes over, unfolded and otherwise as they
+// are: no more than some hundred of each event.
+func (r *Reader) Others(from io.Reader, events map[int64]bool) (map[int64][]string, error) {
+	r.reset(from, func(string) bool { return true }, func(*Event) {})
+	r.want, r.kept = events, map[int64][]string{}
+	for r.next() {
+		r.content()
+	}
+	if err := r.lines.err; err != nil && !errors.Is(err, io.EOF) {
+		return r.kept, err
+	}
+	return r.kept, nil
 }
 
 func (r *Reader) problem(line int, what string) {
@@ -97,7 +121,7 @@ func (r *Reader) next() bool {
 			return true
 		}
 		name := nameOf(line)
-		keep := r.watch != nil || wanted(name) != nothing || len(name) == len(line) // folded within the name
+		keep := r.want != nil || wanted(name) != nothing || len(name) == len(line) // folded within the name
 		r.line = append(r.line[:0], line...)
 		for r.lines.folded() {
 			rest, _ := r.lines.next()
@@ -141,8 +165,8 @@ func (r *Reader) content() {
 		return
 	}
 	top := &r.stack[len(r.stack)-1]
-	if top.event != nil && r.watch != nil {
-		r.watch(r, *top)
+	if p == nothing && top.event != nil && r.want[r.index] && len(top.others) < mostOthers {
+		top.others = append(top.others, string(r.line))
 	}
 	if p == nothing || p == begin || p == end {
 		return
@@ -222,7 +246,7 @@ func (r *Reader) end(name string) {
 			r.file.Zones[c.zone] = c.parts
 		}
 	case len(c.parts) == 1 && at > 0: // an observance
-		if c.has != [4]bool{true, true, true} {
+		if c.has != [3]bool{true, true, true} {
 			r.problem(c.line, "part of a VTIMEZONE lacks its start or its offsets")
 		} else if up := &r.stack[at-1]; len(up.parts) < mostValues {
 			up.parts = append(up.parts, c.parts[0])
@@ -240,10 +264,13 @@ func (r *Reader) close(depth int) {
 	r.stack = r.stack[:depth]
 }
 
-// finish keeps an event, unless it has no start and no other use.
+// finish hands an event on, unless it has no start and no other use.
 func (r *Reader) finish(c component) {
 	e := c.event
 	e.Index = r.index
+	if r.want[r.index] {
+		r.kept[r.index] = c.others
+	}
 	r.index++
 	for _, above := range r.stack {
 		e.Cancelled = e.Cancelled || above.cancel
@@ -255,7 +282,7 @@ func (r *Reader) finish(c component) {
 		r.problem(c.line, "event without a DTSTART that can be read, left out")
 		return
 	}
-	r.file.Events = append(r.file.Events, *e)
+	r.each(e)
 }
 
 // observe takes in a line of a STANDARD or DAYLIGHT.

@@ -58,6 +58,23 @@ func (p property) param(name string) []byte {
 	return nil
 }
 
+// A Line is one content line cut up.
+type Line struct {
+	Name, Value string // the name in capital letters
+
+	params []byte
+}
+
+// Cut parts a content line. ok is false if it is none.
+func Cut(text string) (l Line, ok bool) {
+	name := nameOf([]byte(text))
+	p, ok := cut([]byte(text)[len(name):])
+	return Line{strings.ToUpper(string(name)), decode(p.value), p.params}, ok && len(name) > 0
+}
+
+// Param gives a parameter without its quotes.
+func (l Line) Param(name string) string { return decode(property{params: l.params}.param(name)) }
+
 // outsideQuotes finds a byte that is not in double quotes; the length of the
 // text if there is none.
 func outsideQuotes(text []byte, c byte) int {
@@ -110,7 +127,7 @@ func zoneName(id string) string {
 	if strings.IndexByte(id, '\\') >= 0 {
 		id = strings.NewReplacer(`\,`, ",", `\;`, ";", `\\`, `\`).Replace(id)
 	}
-	return strings.TrimSpace(id)
+	return strings.Trim(strings.TrimSpace(id), `"`)
 }
 
 // times reads the times of a value, and says how many could not be read.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"example.org/desktop-assistant/examples/tools/agenda/internal/clock"
 )
@@ -109,7 +108,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		start, from := startDay*clock.Day+3600, fromDay*clock.Day
-		before, began, n := int64(-1<<62), time.Now(), 0
+		before, n := int64(-1<<62), 0
 		err = r.Each(start, len(text)%2 == 0, from, from+40*clock.Day, &Budget{300_000}, func(wall int64) bool {
 			if wall <= before || wall < from || wall > from+40*clock.Day || wall < start-clock.Day {
 				t.Fatalf("%s gives %s after %s", text, show(wall), show(before))
@@ -120,9 +119,6 @@ func FuzzParse(f *testing.F) {
 		})
 		if err != nil && !errors.Is(err, ErrBudget) && !strings.Contains(err.Error(), "bysetpos") {
 			t.Fatalf("%s: %v", text, err)
-		}
-		if d := time.Since(began); d > 5*time.Second {
-			t.Fatalf("%s took %v", text, d)
 		}
 	})
 }
