@@ -17,7 +17,6 @@ var pending = []string{
 	"mic.echo_cancel", "mic.patience", "mic.vad_model", "mic.wake_model", "mic.wake_threshold",
 	"stt.speculate",
 	"whisper.model", "whisper.device",
-	"tts.duck",
 	"privacy.keep_audio",
 	"telemetry",
 }

@@ -23,7 +23,13 @@ type Device struct {
 	Mute              bool
 	// Monitor marks a source that is what a sink plays, and no microphone.
 	Monitor bool
+	// Suspended says that the hardware sleeps: a sink loses the first moments of
+	// what is then played.
+	Suspended bool
 }
+
+// suspended is the number of that state; running is 0 and idle 1.
+const suspended = 2
 
 // Info asks the server for its name and default devices.
 func (c *Conn) Info(ctx context.Context) (Info, error) {
@@ -63,7 +69,7 @@ func sourceDevice(r *proto.GetSourceInfoReply) Device {
 }
 
 func sinkDevice(r *proto.GetSinkInfoReply) Device {
-	return Device{Index: r.SinkIndex, Name: r.SinkName, Description: description(r.Properties, r.Device), Mute: r.Mute}
+	return Device{Index: r.SinkIndex, Name: r.SinkName, Description: description(r.Properties, r.Device), Mute: r.Mute, Suspended: r.State == suspended}
 }
 
 func description(p proto.PropList, fallback string) string {

@@ -41,6 +41,7 @@ type Session struct {
 	link   *link
 	gone   chan struct{} // closed by the read loop as its last step
 	calls  sync.WaitGroup
+	id     uint32 // set by Login
 
 	mu     sync.Mutex
 	closed bool
@@ -78,8 +79,14 @@ func (s *Session) Login(ctx context.Context, cookie []byte, about []Property) er
 		{"application.process.id", strconv.Itoa(os.Getpid())},
 		{"application.process.binary", filepath.Base(binary)},
 	}, about...)
-	return s.Request(ctx, &proto.SetClientName{Props: Properties(about)}, &proto.SetClientNameReply{})
+	var named proto.SetClientNameReply
+	err = s.Request(ctx, &proto.SetClientName{Props: Properties(about)}, &named)
+	s.id = named.ClientIndex
+	return err
 }
+
+// Client is the number that Login got for this connection.
+func (s *Session) Client() uint32 { return s.id }
 
 // Gone is closed when the session is over and its last message handled.
 func (s *Session) Gone() <-chan struct{} { return s.gone }

@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/pulse"
+	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/duck"
 	"example.org/desktop-assistant/services/ttsd/internal/queue"
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
 	"example.org/desktop-assistant/services/ttsd/internal/synth"
@@ -58,6 +61,7 @@ type App struct {
 	engine synth.Engine // nil while there is none
 	sought bool         // Find was asked
 	finder *finder
+	duck   *duck.Ducker
 	bus    watch
 	silent []chan struct{} // closed when every Silence was answered
 
@@ -80,8 +84,6 @@ type Detail struct {
 	Queue     queue.State `json:"queue"`
 	PlayedMS  int64       `json:"played_ms"` // since the start
 	Underruns int64       `json:"underruns"` // a pause between two sentences is one
-	// Duck says that [tts] duck is not obeyed by this version.
-	Duck string `json:"duck,omitempty"`
 }
 
 // New makes ttsd on the session's sound server with the engine of the
@@ -92,10 +94,26 @@ func New(env daemon.Env) (daemon.App, error) {
 	a.finder = &finder{env: env}
 	a.Find, a.Quick = a.finder.find, a.finder.espeak
 	a.Alive = a.alive
-	a.Sound = sink.NewServer(pulse.Options{
+	state, err := xdg.State()
+	if err != nil {
+		return nil, err
+	}
+	a.duck = duck.New(cfg.TTS.Duck, filepath.Join(state, "lowered.json"), env.Log)
+	server := sink.NewServer(pulse.Options{
 		Name: "Desktop Assistant", ID: "org.example.desktop-assistant", Icon: "audio-speakers", Version: daemon.Version,
 	}, cfg.TTS.Sink, a.soundChanged)
+	server.Streams = a.streamsChanged
+	a.Sound = server
 	return a, nil
+}
+
+// streamsChanged hands what others play to what lowers it.
+func (a *App) streamsChanged(c *pulse.Conn) {
+	if c == nil {
+		a.duck.Server(nil)
+		return
+	}
+	a.duck.Server(c)
 }
 
 // soundChanged hears from the sound server, with or without success: why nothing
@@ -123,6 +141,12 @@ func (a *App) Run(ctx context.Context) error {
 	all.Go(func() { a.Sound.Run(work) })
 	all.Go(func() { a.player.Run(work) })
 	all.Go(func() { a.maker.run(work) })
+	// It ends first: it needs the sound server to put right what it lowered.
+	lowering, restore := context.WithCancel(work)
+	var lowered sync.WaitGroup
+	lowered.Go(func() { a.duck.Run(lowering) })
+	defer lowered.Wait()
+	defer restore()
 	all.Go(func() { a.seek(work) })
 	if err := a.firstLook(ctx); err != nil {
 		return err
@@ -213,6 +237,9 @@ func (a *App) act(work context.Context, all *sync.WaitGroup) {
 		}
 		a.silent = nil
 	}
+	if !a.queue.Busy() {
+		a.duck.Up()
+	}
 	if a.engine != nil && a.maker.gone() {
 		a.engine = nil
 		all.Go(func() { a.seek(work) })
@@ -244,9 +271,6 @@ func (a *App) show() {
 		if c, ok := a.engine.(interface{ Backup() string }); ok {
 			d.Backup = c.Backup()
 		}
-	}
-	if a.env.Config.TTS.Duck < 1 {
-		d.Duck = "not supported yet: other sound keeps its volume"
 	}
 	a.detail.Store(&d)
 }

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,6 +15,7 @@ import (
 	"example.org/desktop-assistant/pkg/testkit/daemontest"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/duck"
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
 )
 
@@ -42,6 +44,9 @@ func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 	}
 	app, stop := daemontest.Start(t, d.env, func(env daemon.Env) (daemon.App, error) {
 		app, err := New(env)
+		if err == nil {
+			app.(*App).duck = duck.New(env.Config.TTS.Duck, filepath.Join(env.Dir, "lowered.json"), env.Log)
+		}
 		if err == nil && parts != nil {
 			parts(app.(*App))
 		}
@@ -54,7 +59,9 @@ func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 // on is the part that plays to a rig.
 func on(r *soundtest.Rig, sinkName string) func(*App) {
 	return func(a *App) {
-		a.Sound = sink.NewServer(pulse.Options{Name: "ttsd test", Server: r.Server()}, sinkName, a.soundChanged)
+		server := sink.NewServer(pulse.Options{Name: "ttsd test", Server: r.Server()}, sinkName, a.soundChanged)
+		server.Streams = a.streamsChanged
+		a.Sound = server
 	}
 }
 

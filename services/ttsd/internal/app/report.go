@@ -15,6 +15,9 @@ type reports struct {
 	done <-chan struct{}
 }
 
+// Begins implements [sink.Listener].
+func (r reports) Begins() { r.a.duck.Down() }
+
 // Started implements [sink.Listener].
 func (r reports) Started(key int64, at time.Time) {
 	r.a.post(r.done, func() { r.a.queue.Started(key, at) })

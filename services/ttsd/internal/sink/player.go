@@ -230,7 +230,7 @@ func (p *Player) feed(ctx context.Context) (w want) {
 			if room == 0 {
 				return want{room: changed}
 			}
-			out := p.cutFrom(i, s, room)
+			out := p.cutFrom(ctx, i, s, room)
 			if len(out) == 0 {
 				return want{more: s.changed}
 			}
@@ -258,7 +258,7 @@ func (p *Player) change(ctx context.Context, i int) (w want) {
 }
 
 // cutFrom makes the next samples of a track: the pause before it, or its own.
-func (p *Player) cutFrom(i int, s sound, room int) []float32 {
+func (p *Player) cutFrom(ctx context.Context, i int, s sound, room int) []float32 {
 	t := p.tracks[i]
 	if s.rate == 0 {
 		return nil
@@ -266,6 +266,10 @@ func (p *Player) cutFrom(i int, s sound, room int) []float32 {
 	if !t.placed {
 		if t.sent == 0 && i > 0 {
 			t.pause = audio.Samples(pauseTime, p.rate)
+		}
+		if !p.running {
+			p.listen.Begins()
+			t.pause += audio.Samples(p.opener.Lead(ctx), p.rate)
 		}
 		t.placed = true
 		t.base = p.stream.Written() + int64(t.pause) - int64(t.sent)

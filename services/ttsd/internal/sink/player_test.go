@@ -35,6 +35,7 @@ type room struct {
 
 	mu      sync.Mutex
 	told    []string
+	begun   int
 	extents []sink.Extent
 }
 
@@ -51,6 +52,13 @@ func in(t *testing.T, volume float64, f func(r *room)) {
 		cancel()
 		<-done
 	})
+}
+
+// Begins counts.
+func (r *room) Begins() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun++
 }
 
 func (r *room) note(format string, args ...any) {
@@ -316,5 +324,53 @@ func TestClipsWithoutSoundAndClipsThatFail(t *testing.T) {
 		r.player.Play(empty)
 		empty.End(errors.New("nothing"))
 		r.want("failed 5 internal")
+	})
+}
+
+// A loudspeaker that sleeps gets silence first, and that is not counted as heard.
+func TestSleepingSpeaker(t *testing.T) {
+	t.Parallel()
+	in(t, 1, func(r *room) {
+		r.speaker.Sleep(200 * time.Millisecond)
+		for key := range int64(2) {
+			c := sink.NewClip(key + 1)
+			c.Append(synth.Sound{Rate: rate, Samples: loud(300 * time.Millisecond)})
+			c.End(nil)
+			r.player.Play(c)
+			time.Sleep(3 * time.Second)
+		}
+		heard := r.speaker.Heard()
+		if i := slices.IndexFunc(heard, func(v float32) bool { return v != 0 }); i < 199 || i > 201 || len(heard) != 800 {
+			t.Errorf("the first sound of %d samples is at %d, want 200 of 800", len(heard), i)
+		}
+		if r.begun != 2 {
+			t.Errorf("begun %d times, want twice", r.begun)
+		}
+		if got := r.player.Played(); got != 600 {
+			t.Errorf("%d ms were played, want 600", got)
+		}
+	})
+}
+
+// What was heard is told by the words that the engine gave.
+func TestWordsAreTold(t *testing.T) {
+	t.Parallel()
+	in(t, 1, func(r *room) {
+		c := sink.NewClip(1)
+		for range 2 { // At counts within each part
+			c.Append(synth.Sound{Rate: rate, Samples: loud(500 * time.Millisecond), Words: []synth.Word{{At: 100, Text: 3}, {At: 400, Text: 7}}})
+		}
+		c.Append(synth.Sound{Rate: rate, Samples: loud(500 * time.Millisecond), Words: []synth.Word{{At: 400, Text: 20}}})
+		c.End(nil)
+		r.player.Play(c)
+		time.Sleep(700 * time.Millisecond)
+		r.player.Stop()
+		time.Sleep(100 * time.Millisecond)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		e := r.extents[len(r.extents)-1]
+		if !e.Timed || e.Said != 3 { // the word told last
+			t.Errorf("extent is %+v", e)
+		}
 	})
 }

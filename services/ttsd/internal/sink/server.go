@@ -5,6 +5,7 @@ package sink
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,10 @@ const (
 	dummy = "auto_null"
 	// op is the operation of every error here.
 	op = "play speech"
+	// How long hardware takes to wake up, and a radio link to stand again.
+	wakeTime, radioTime = 200 * time.Millisecond, 500 * time.Millisecond
+	// radio begins the names of Bluetooth devices.
+	radio = "bluez"
 )
 
 // A Server is the sound server of the session and the loudspeaker chosen there.
@@ -26,6 +31,9 @@ type Server struct {
 	options pulse.Options
 	name    string
 	changed func(server, sink error)
+	// Streams, when set before Run, hears of each connection, whenever what is played
+	// may have changed, and nil when the connection is lost. It does not wait.
+	Streams func(*pulse.Conn)
 
 	mu    sync.Mutex
 	conn  *pulse.Conn // nil while there is none
@@ -67,17 +75,24 @@ func (s *Server) up(ctx context.Context, c *pulse.Conn) error {
 	if err != nil && ctx.Err() == nil {
 		s.set(nil, unavailable(err), nil)
 	}
-	for err == nil {
-		s.look(ctx, c)
+	for change := all; err == nil; {
+		if change.Has(pulse.SinksChanged | pulse.ServerChanged) {
+			s.look(ctx, c)
+		}
+		if change.Has(pulse.SinkInputsChanged) {
+			s.tell(c)
+		}
+		var ok bool
 		select {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
-		case _, ok := <-changes:
+		case change, ok = <-changes:
 			if !ok {
 				err = c.Err()
 			}
 		}
 	}
+	s.tell(nil)
 	// The state stays until Redial has told why: a server that is back at once is
 	// no reason to refuse anything.
 	s.mu.Lock()
@@ -85,6 +100,33 @@ func (s *Server) up(ctx context.Context, c *pulse.Conn) error {
 	s.mu.Unlock()
 	<-ctx.Done()
 	return nil
+}
+
+// all is every change: nothing is known yet.
+const all = pulse.SinksChanged | pulse.SinkInputsChanged | pulse.ServerChanged
+
+func (s *Server) tell(c *pulse.Conn) {
+	if s.Streams != nil {
+		s.Streams(c)
+	}
+}
+
+// Lead asks whether the loudspeaker sleeps.
+func (s *Server) Lead(ctx context.Context) time.Duration {
+	s.mu.Lock()
+	conn, name := s.conn, s.sink
+	s.mu.Unlock()
+	if conn == nil {
+		return 0
+	}
+	d, err := conn.Sink(ctx, name)
+	switch {
+	case err != nil || !d.Suspended:
+		return 0
+	case strings.HasPrefix(d.Name, radio):
+		return radioTime
+	}
+	return wakeTime
 }
 
 // look asks for the sink.

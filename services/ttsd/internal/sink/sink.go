@@ -49,6 +49,9 @@ type Stream interface {
 // error, a *proto.Error with code unavailable.
 type Opener interface {
 	Open(ctx context.Context, rate int) (Stream, error)
+	// Lead is how much silence goes before what begins to be heard now: a
+	// loudspeaker that sleeps swallows the first moments.
+	Lead(ctx context.Context) time.Duration
 }
 
 // An Extent says how much of a clip was heard.
@@ -66,6 +69,8 @@ type Extent struct {
 // Listener hears what becomes of the clips, in order, on the player's goroutine.
 // Its methods do not call the player back.
 type Listener interface {
+	// Begins: sound is about to be heard, where there was silence.
+	Begins()
 	// Started: the first sample was audible at that moment, which is up to some
 	// 20 ms ago.
 	Started(key int64, at time.Time)

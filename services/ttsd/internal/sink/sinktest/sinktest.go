@@ -28,6 +28,7 @@ type Speaker struct {
 	mu      sync.Mutex
 	away    error
 	streams []*Stream
+	asleep  time.Duration
 }
 
 // New makes a speaker that is there.
@@ -49,6 +50,22 @@ func (s *Speaker) Give() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = nil
+}
+
+// Sleep makes the speaker need that much silence before it is heard.
+func (s *Speaker) Sleep(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asleep = d
+}
+
+// Lead is what Sleep set, once: then it is awake.
+func (s *Speaker) Lead(context.Context) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.asleep
+	s.asleep = 0
+	return d
 }
 
 // Run waits for ctx.
