@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -98,9 +99,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // A home is a user account of its own: folders and environment.
 type home struct {
-	dir string
-	env []string
+	dir     string
+	env     []string
+	command string // "" for the one in bin
 }
+
+func (h home) entry() string { return cmp.Or(h.command, filepath.Join(bin, "desktop-assistant")) }
 
 // newHome makes an account with a configuration. env comes on top of a bare
 // environment: nothing of the machine's own user gets in.
@@ -149,7 +153,7 @@ func (h home) cli(t *testing.T, args ...string) (stdout, stderr string, code int
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "desktop-assistant"), args...)
+	cmd := exec.CommandContext(ctx, h.entry(), args...)
 	var out, errs bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.Dir = h.env, &out, &errs, h.dir
 	cmd.WaitDelay = 5 * time.Second
@@ -189,7 +193,7 @@ type stack struct {
 func start(t *testing.T, h home, args ...string) *stack {
 	t.Helper()
 	s := &stack{home: h, t: t, ended: make(chan struct{})}
-	s.cmd = exec.Command(filepath.Join(bin, "desktop-assistant"), append([]string{"run", "--log", "debug"}, args...)...)
+	s.cmd = exec.Command(h.entry(), append([]string{"run", "--log", "debug"}, args...)...)
 	s.cmd.Env, s.cmd.Dir = h.env, h.dir
 	var err error
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
