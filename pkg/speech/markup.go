@@ -33,18 +33,22 @@ var (
 // stripMarkup resolves everything of Markdown and HTML but emphasis.
 func stripMarkup(s string) string {
 	s = stripMath(s)
-	s = comment.ReplaceAllString(s, " ")
-	s = autoLink.ReplaceAllString(s, "$1")
-	s = tag.ReplaceAllString(s, " ")
+	if strings.Contains(s, "<") {
+		s = comment.ReplaceAllString(s, " ")
+		s = autoLink.ReplaceAllString(s, "$1")
+		s = tag.ReplaceAllString(s, " ")
+	}
 	s = linkDef.ReplaceAllString(s, "")
 	s = noteDef.ReplaceAllString(s, "")
 	s = marked.ReplaceAllString(s, "$1")
 	s = lineMark.ReplaceAllString(s, "")
 	s = itemMark.ReplaceAllString(s, "$1. ")
 	s = headingEnd.ReplaceAllString(s, "")
-	s = image.ReplaceAllString(s, "$1")
-	s = link.ReplaceAllString(s, "$1")
-	s = noteMark.ReplaceAllString(s, "$1")
+	if strings.Contains(s, "[") {
+		s = image.ReplaceAllString(s, "$1")
+		s = link.ReplaceAllString(s, "$1")
+		s = noteMark.ReplaceAllString(s, "$1")
+	}
 	s = struck.ReplaceAllString(s, " ")
 	s = underline.ReplaceAllString(s, "")
 	s = escape.ReplaceAllString(s, "$1")
@@ -107,6 +111,9 @@ var (
 func sayAddresses(s string, t *lexicon.Table) string {
 	dot := " " + word(t, "say.dot", "dot") + " "
 	dotted := func(s string) string { return strings.ReplaceAll(strings.Trim(s, ".-"), ".", dot) }
+	if !strings.ContainsAny(s, ".@:") {
+		return s
+	}
 	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
 		g := webAddress.FindStringSubmatch(m)
 		return dotted(g[1]+g[2]) + endMarks(m)

@@ -89,6 +89,54 @@ func BenchmarkPushAnswer(b *testing.B) {
 	}
 }
 
+// A long text without a stop costs as much a byte as a kilobyte does, and no more
+// than one piece is kept. Work is counted in the calls that the run makes.
+func TestLongTextIsLinear(t *testing.T) {
+	for name, unit := range map[string]string{
+		"words": "parola ", "letters": "x", "marks": "(“*`[ ", "digits": "1.", "wide": "今日", "brackets": "[a. B ",
+		"stops": ". ", "lines": "a\n", "fence": "```\nx\n", "table": "|a", "quotes": "\"", "links": "[a](", "emoji": "😀 ",
+		"dots": "...", "abbreviations": "dott. ", "spaces": "      ", "bullets": "- ",
+	} {
+		text := strings.Repeat(unit, (1<<18)/len(unit))
+		s := NewSplitter("it")
+		emitted := 0
+		for p := range pieceSeq(text, 4096) {
+			for _, x := range s.Push(p) {
+				emitted += len(x)
+			}
+			if block := s.kind == fence || s.kind == grid; !block && len(s.buf) > 8192 {
+				t.Fatalf("%s: %d bytes kept", name, len(s.buf))
+			}
+		}
+		for _, x := range s.Flush() {
+			emitted += len(x)
+		}
+		if name != "spaces" && emitted < len(text)/2 {
+			t.Errorf("%s: %d of %d bytes", name, emitted, len(text))
+		}
+	}
+}
+
+func pieceSeq(text string, n int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(text) > 0 {
+			k := min(n, len(text))
+			if !yield(text[:k]) {
+				return
+			}
+			text = text[k:]
+		}
+	}
+}
+
+func BenchmarkPushMegabyteWithoutStops(b *testing.B) {
+	tokens := pieces(strings.Repeat("parola ", (1<<20)/7), 4)
+	b.SetBytes(1 << 20)
+	for b.Loop() {
+		split("it", tokens...)
+	}
+}
+
 func BenchmarkPushWithoutStops(b *testing.B) {
 	tokens := pieces(strings.Repeat("parola ", 6000), 4)
 	for b.Loop() {

@@ -55,6 +55,9 @@ func (t *Table) Unit(symbol string) (one, many string) {
 	return "", ""
 }
 
+// Units returns the symbols of all units that the language has words for, sorted.
+func (t *Table) Units() []string { return slices.Sorted(maps.Keys(t.units)) }
+
 // Coin returns the names of a currency by its sign or code: the singular and
 // plural, and those of its hundredth part, which may be empty. It returns nil
 // for one that is not known.

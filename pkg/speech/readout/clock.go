@@ -20,6 +20,9 @@ var (
 // clocks writes out the times that are read with their zeros or their letters:
 // 7:00, 9:05, 18h30, 18.30 Uhr.
 func (r *reader) clocks(s string) string {
+	if !strings.ContainsAny(s, ":.h") {
+		return s
+	}
 	if r.Lang == "it" {
 		s = hourBefore.ReplaceAllString(s, "ore $1")
 	}
@@ -32,6 +35,9 @@ func (r *reader) clocks(s string) string {
 		}
 		return h.group(1) + ":" + h.group(2) + h.group(3)
 	})
+	if !strings.Contains(s, ":") {
+		return s
+	}
 	s = each(clockRange, s, func(h hit) string {
 		return r.fill("say.fromto", "a", h.group(1), "b", h.group(2))
 	})

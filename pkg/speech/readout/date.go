@@ -19,6 +19,21 @@ var (
 // dates writes out 2026-09-15, 15/9/2026, 15.09.2026 and, where the word before
 // tells a date from a fraction, 15/9.
 func (r *reader) dates(s string) string {
+	if strings.ContainsAny(s, "-/.") {
+		s = r.numericDates(s)
+	}
+	if first := r.Say("say.first"); first != "" {
+		s = each(firstDay, s, func(h hit) string {
+			if h.prev() == ',' || h.prev() == '.' || !r.month(h.group(1)) {
+				return ""
+			}
+			return first + " " + h.group(1)
+		})
+	}
+	return s
+}
+
+func (r *reader) numericDates(s string) string {
 	s = each(isoDate, s, func(h hit) string {
 		if h.group(2) != h.group(4) || unicode.IsDigit(h.next()) {
 			return ""
@@ -40,7 +55,7 @@ func (r *reader) dates(s string) string {
 		day, month := r.order(h.group(1), h.group(3), h.group(2))
 		return r.date(year, month, day)
 	})
-	s = each(shortDate, s, func(h hit) string {
+	return each(shortDate, s, func(h hit) string {
 		dotted := h.group(2) == "."
 		if dotted != (r.Lang == "de" && h.group(4) != "") || unicode.IsDigit(h.next()) || h.next() == '/' || h.prev() == '.' || h.prev() == '/' {
 			return ""
@@ -55,15 +70,6 @@ func (r *reader) dates(s string) string {
 		}
 		return said
 	})
-	if first := r.Say("say.first"); first != "" {
-		s = each(firstDay, s, func(h hit) string {
-			if h.prev() == ',' || h.prev() == '.' || !r.month(h.group(1)) {
-				return ""
-			}
-			return first + " " + h.group(1)
-		})
-	}
-	return s
 }
 
 // shortYear reports whether a date with a year of two digits is none of a

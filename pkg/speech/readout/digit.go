@@ -20,6 +20,9 @@ var (
 
 // phones reads telephone numbers digit by digit, with a pause between groups.
 func (r *reader) phones(s string) string {
+	if len(s)-len(strings.Map(notDigit, s)) < 6 {
+		return s
+	}
 	return each(phone, s, func(h hit) string {
 		if !r.isPhone(h) {
 			return ""
@@ -37,6 +40,13 @@ func (r *reader) phones(s string) string {
 		}
 		return said
 	})
+}
+
+func notDigit(c rune) rune {
+	if unicode.IsDigit(c) {
+		return -1
+	}
+	return c
 }
 
 // isPhone tells a telephone number from other runs of digits: a country code,
@@ -88,6 +98,9 @@ func spell(s string) string { return strings.Join(strings.Split(s, ""), " ") }
 // part by part.
 func (r *reader) digits(s string) string {
 	dot := " " + r.Say("say.dot") + " "
+	if !strings.ContainsAny(s, ".,' ") {
+		return s
+	}
 	s = each(fourParts, s, func(h hit) string {
 		if h.next() == '.' && strings.IndexFunc(h.after()[1:], unicode.IsDigit) == 0 || h.prev() == '.' {
 			return ""

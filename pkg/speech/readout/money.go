@@ -17,6 +17,7 @@ const (
 var (
 	coinFirst  = regexp.MustCompile(`([-−–])?(` + coinSigns + `) ?([-−–])?(` + amount + `)(?: ?([-–]) ?(` + amount + `))?` + scales)
 	coinLast   = regexp.MustCompile(`(` + amount + `)` + scales + ` ?(` + coinSigns + `|¢)`)
+	moneyWord  = regexp.MustCompile(`EUR|USD|GBP|JPY|CHF|BRL|M[lr]d|M[ir]o|Mds|Tsd|ml[nd]|bn|mill`)
 	coinAlone  = regexp.MustCompile(`(^|[ '’/(])([€£¥])`)
 	shortScale = regexp.MustCompile(`(\d) ?(mln|mld|Mln|Mld|Mds|Md|Mio\.?|Mrd\.?|Tsd\.?|bn|mill\.)(?:\b|$)`)
 	perWord    = regexp.MustCompile(`^/(\pL+²?)`)
@@ -24,6 +25,9 @@ var (
 
 // money puts the currency behind its amount and names its hundredth part.
 func (r *reader) money(s string) string {
+	if !strings.ContainsAny(s, "€$£¥₹₽₺₩₿¢") && !moneyWord.MatchString(s) {
+		return s
+	}
 	s = each(coinFirst, s, func(h hit) string {
 		if unicode.IsLetter(h.prev()) {
 			return ""

@@ -52,7 +52,7 @@ func romanNumber(n int) string {
 
 // romans reads Roman numerals behind a name; Italian voices know them.
 func (r *reader) romans(s string) string {
-	if r.Lang == "it" {
+	if r.Lang == "it" || !strings.ContainsAny(s, "IVX") {
 		return s
 	}
 	s = each(romanFirst, s, r.leadingRoman)

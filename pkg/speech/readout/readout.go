@@ -28,6 +28,7 @@ func Aloud(s string, t *lexicon.Table) string {
 	if t.Say("say.dot") == "" {
 		return s
 	}
+	s = strings.ToValidUTF8(s, "")
 	r := &reader{Table: t, sum: strings.ContainsAny(s, "=+×÷")}
 	s = r.phrases(s)
 	s = r.shortWords(s)

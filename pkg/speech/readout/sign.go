@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 var (
@@ -98,6 +99,9 @@ func (r *reader) signs(s string) string {
 			return h.group(1) + " " + map[string]string{"²": r.Say("say.squared"), "³": r.Say("say.cubed")}[h.group(2)]
 		})
 	}
+	if !strings.ContainsAny(s, "~≈#-−–x×*+=<>≤≥≠±√÷·&§©®™‰|/←→↑↓⇒⇨➔➜⟶") {
+		return s
+	}
 	s = about.ReplaceAllString(s, "${1}"+r.Say("say.about")+" $2")
 	s = hash.ReplaceAllString(s, "${1}"+r.Say("say.number")+" $2")
 	s = below.ReplaceAllString(s, "${1} "+r.Say("say.minus")+" $2")
@@ -125,8 +129,12 @@ func (r *reader) operators(s string) string {
 	var b strings.Builder
 	for i, c := range s {
 		key := words[c]
-		rest := strings.TrimLeft(s[i+len(string(c)):], " ")
-		next := none([]rune(rest + " ")[0])
+		if key == "" && !strings.ContainsRune("+©®™", c) {
+			b.WriteRune(c)
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(strings.TrimLeft(s[i+utf8.RuneLen(c):], " "))
+		next = none(next)
 		before := strings.TrimRight(s[:i], " ")
 		operand := before != "" && (unicode.IsDigit(next) || unicode.IsLetter(next) || strings.ContainsRune("(√-", next))
 		switch {
