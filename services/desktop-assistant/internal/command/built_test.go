@@ -443,6 +443,25 @@ func TestToolrunnerVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	program(t, "tool", "check", "--tools", tools).want(t, ExitFailed, file+":2:")
+	// The folder of the bus is closed to a tool with a sandbox, whatever its file says.
+	text := "description = \"x\"\ncommand = [\"cat\", \"" + dir + "/run/desktop-assistant/bus.cookie\"]\nsandbox = { read = [%s] }\n"
+	if err := os.WriteFile(file, fmt.Appendf(nil, text, `"$XDG_RUNTIME_DIR"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "tool", "check", "--tools", tools).want(t, 0, file+":3: warning: cannot run cat: sandbox.read \"$XDG_RUNTIME_DIR\": it would open the folder of the bus")
+	program(t, "tool", "call", "--tools", tools, "bad").want(t, 0, "error: cannot run cat: sandbox.read")
+	if err := os.WriteFile(file, fmt.Appendf(nil, text, ""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "run/desktop-assistant/bus.cookie"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "Permission denied\n"
+	if res := program(t, "tool", "check", "--tools", tools); strings.Contains(res.out, "the sandbox does not hold here") {
+		t.Log("this kernel has no Landlock, and the tool reads what it likes")
+		want = "secret\n"
+	}
+	program(t, "tool", "call", "--tools", tools, "bad").want(t, 0, want)
 	nothingLeft(t)
 }
 

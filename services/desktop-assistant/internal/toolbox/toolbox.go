@@ -177,6 +177,12 @@ func Find(tools proto.Tools, name string) (proto.ToolSpec, error) {
 		}
 	}
 	const op = "tool run"
+	for _, off := range tools.Off {
+		if off.Name == name {
+			return proto.ToolSpec{}, proto.Errorf(proto.CodeDenied, op, "%s is off: %s", name, off.Why).
+				WithHint("switch it on: desktop-assistant tool enable %s; what else is missing: desktop-assistant tool list", name)
+		}
+	}
 	if len(tools.Tools) == 0 {
 		return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, op, "no tool named %q: there are none in %s", name, tools.Dir).
 			WithHint("check the files: desktop-assistant tool check")

@@ -49,6 +49,27 @@ func TestPrint(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	tools := proto.Tools{Tools: []proto.ToolSpec{{Name: "now"}, {Name: "b"}}, Off: []proto.ToolOff{{Name: "read_file", Why: "it is not switched on"}}}
+	if spec, err := Find(tools, "now"); err != nil || spec.Name != "now" {
+		t.Errorf("%+v, %v", spec, err)
+	}
+	for name, want := range map[string]struct {
+		code proto.Code
+		hint string
+	}{
+		"read_file": {proto.CodeDenied, "tool enable read_file"},
+		"nope":      {proto.CodeNotFound, "the tools are: b, now"},
+	} {
+		if _, err := Find(tools, name); !errors.Is(err, &proto.Error{Code: want.code}) || !strings.Contains(proto.HintOf(err), want.hint) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Find(proto.Tools{Dir: "/x"}, "now"); !errors.Is(err, &proto.Error{Code: proto.CodeNotFound}) {
+		t.Errorf("no tools: %v", err)
+	}
+}
+
 func TestComplete(t *testing.T) {
 	tools := proto.Tools{Tools: []proto.ToolSpec{
 		{Name: "now", Description: "The time."},
