@@ -5,6 +5,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"example.org/desktop-assistant/services/brain/internal/markup"
@@ -70,27 +71,27 @@ func (a *Answer) Add(ev Event) (string, error) {
 		a.res.Ended, a.done = true, true
 		return "", nil
 	}
-	if json.Valid(data) {
-		return a.frame(data)
+	text, err := a.frame(data)
+	if !errors.Is(err, errNotJSON) {
+		return text, err
 	}
 	// Frames with a line each in one event: servers that forget the blank line.
 	var out strings.Builder
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimSpace(line)
-		if !json.Valid(line) {
-			if len(line) > 0 {
-				a.res.Bad++
-			}
-			continue
-		}
 		text, err := a.frame(line)
 		out.WriteString(text)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNotJSON):
+			a.res.Bad++
+		case err != nil:
 			return out.String(), err
 		}
 	}
 	return out.String(), nil
 }
+
+var errNotJSON = errors.New("frame is no JSON")
 
 func eventFault(data []byte) *Fault {
 	if f := ParseFault(data); f != nil {
@@ -100,23 +101,28 @@ func eventFault(data []byte) *Fault {
 }
 
 func (a *Answer) frame(data []byte) (string, error) {
-	if data[0] == '[' {
-		return a.list(data)
-	}
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(data, &keys) != nil || len(keys) == 0 {
-		return "", nil // null, {} and the like are padding
-	}
-	if f := chunkFault(keys); f != nil {
-		return "", f
-	}
 	var c chunk
-	if decode(data, &c) != nil {
-		a.res.Bad++
+	switch {
+	case len(data) == 0:
 		return "", nil
+	case data[0] != '{' && !json.Valid(data), data[0] == '{' && decode(data, &c) != nil:
+		return "", errNotJSON
+	case data[0] == '[':
+		return a.list(data)
+	case data[0] != '{':
+		return "", nil // null and the like are padding
 	}
-	if c.Choices == nil && a.res.Suspect == nil {
-		a.res.Suspect = ParseFault(data)
+	if c.odd() {
+		var keys map[string]json.RawMessage
+		if json.Unmarshal(data, &keys) != nil || len(keys) == 0 {
+			return "", nil // {} is padding too
+		}
+		if f := chunkFault(keys); f != nil {
+			return "", f
+		}
+		if c.Choices == nil && a.res.Suspect == nil {
+			a.res.Suspect = ParseFault(data)
+		}
 	}
 	a.res.Frames++
 	a.count(&c)
@@ -156,10 +162,11 @@ func (a *Answer) count(c *chunk) {
 }
 
 func (a *Answer) choice(c *choice) (string, error) {
-	if c.Delta.thought() || c.Message.thought() {
+	mind := c.Delta.thinking() + c.Message.thinking()
+	if c.Delta.thought(mind) || c.Message.thought(mind) {
 		a.res.Thought = true
 		a.filter.Settle()
-		a.think(c.Delta.thinking() + c.Message.thinking())
+		a.think(mind)
 	}
 	fragments := c.Delta.fragments()
 	text := a.newText(c, len(fragments) > 0)

@@ -16,6 +16,20 @@ type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
 	Timings *timings `json:"timings"`
+
+	// What marks an error, see chunkFault.
+	Object       string          `json:"object"`
+	Type         string          `json:"type"`
+	Error        json.RawMessage `json:"error"`
+	ErrorMessage json.RawMessage `json:"error_message"`
+	ErrorMsg     json.RawMessage `json:"error_msg"`
+	Errors       json.RawMessage `json:"errors"`
+}
+
+// odd tells that a chunk needs a closer look: it may be an error, or nothing.
+func (c *chunk) odd() bool {
+	return c.Choices == nil || c.Object == "error" || c.Type == "error" ||
+		c.Error != nil || c.ErrorMessage != nil || c.ErrorMsg != nil || c.Errors != nil
 }
 
 type choice struct {
@@ -75,6 +89,9 @@ func (c *toolCall) fragment() fragment {
 
 // scalarText returns a string or a number as text, and "" for all else.
 func scalarText(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -184,8 +201,8 @@ func (m *message) thinking() string {
 }
 
 // thought tells that a message holds thinking of any form.
-func (m *message) thought() bool {
-	return m.thinking() != "" || truthy(m.Details) || truthy(m.Reasoning) || truthy(m.Thinking)
+func (m *message) thought(text string) bool {
+	return text != "" || truthy(m.Details) || truthy(m.Reasoning) || truthy(m.Thinking)
 }
 
 // fragments returns the pieces of tool calls in this message. The old
@@ -206,6 +223,9 @@ func (m *message) fragments() []fragment {
 
 // elements returns the elements of a list, or an object as its only one.
 func elements(raw json.RawMessage) []json.RawMessage {
+	if !truthy(raw) {
+		return nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		return list

@@ -164,23 +164,36 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// What a token costs from the bytes of the body to text that may be spoken, or to
+// a piece of a call: event stream, chunk, filter, assembly.
 func BenchmarkAnswer(b *testing.B) {
-	var body bytes.Buffer
-	for i := range 200 {
-		fmt.Fprintf(&body, `data: {"choices":[{"finish_reason":null,"index":0,"delta":{"content":"word%d "}}],"created":1760000001,"id":"chatcmpl-Rk2wLx8Q","model":"local-model.gguf","object":"chat.completion.chunk"}`+"\n\n", i)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		r, a := NewReader(bytes.NewReader(body.Bytes())), NewAnswer(nil, nil, false)
-		for {
-			ev, err := r.Next()
-			if err != nil {
-				break
-			}
-			if _, err := a.Add(ev); err != nil {
-				b.Fatal(err)
-			}
+	const frame = `data: {"choices":[{"finish_reason":null,"index":0,"delta":%s}],"created":1760000001,"id":"chatcmpl-Rk2wLx8Q","model":"local-model.gguf","object":"chat.completion.chunk"}` + "\n\n"
+	for _, kind := range []struct{ name, delta string }{
+		{"text", `{"content":"word%d "}`},
+		{"thinking", `{"reasoning_content":"word%d "}`},
+		{"markup", `{"content":"<b>%d</b> [x] {y} "}`},
+		{"arguments", `{"tool_calls":[{"index":0,"function":{"arguments":"word%d "}}]}`},
+	} {
+		const tokens = 200
+		var body bytes.Buffer
+		for i := range tokens {
+			fmt.Fprintf(&body, frame, fmt.Sprintf(kind.delta, i))
 		}
+		b.Run(kind.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, a := NewReader(bytes.NewReader(body.Bytes())), NewAnswer(offered, offered, false)
+				for {
+					ev, err := r.Next()
+					if err != nil {
+						break
+					}
+					if _, err := a.Add(ev); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tokens, "ns/token")
+		})
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/200, "ns/token")
 }
