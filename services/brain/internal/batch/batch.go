@@ -159,7 +159,28 @@ func (c *Call) Called() proto.ToolCalled {
 			arguments = text
 		}
 	}
+	if c.Spec.Native {
+		arguments = hidden(arguments)
+	}
 	return proto.ToolCalled{Call: c.BusID, Name: c.Name, Arguments: arguments}
+}
+
+// hidden keeps the names of arguments and none of their values: what may be
+// shown of a built-in tool's only toolrunner knows.
+func hidden(arguments json.RawMessage) json.RawMessage {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(arguments, &values) != nil {
+		return json.RawMessage(`{}`)
+	}
+	names := map[string]string{}
+	for name := range values {
+		names[name] = "(hidden)"
+	}
+	text, err := json.Marshal(names)
+	if err != nil { // strings always encode
+		return json.RawMessage(`{}`)
+	}
+	return text
 }
 
 // Finished is the event of what the call came to.

@@ -160,3 +160,21 @@ func TestCalledShowsWhatTheModelWrote(t *testing.T) {
 		}
 	}
 }
+
+// TestCalledHides: of a built-in tool's call only the names of its arguments
+// are told from here.
+func TestCalledHides(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"url":"https://example.org/?key=1","body":"mine"}`: `{"body":"(hidden)","url":"(hidden)"}`,
+		`"mine"`: `{}`,
+	} {
+		c := Call{Call: model.Call{Name: "http_request", Arguments: json.RawMessage(arguments)}, Spec: proto.ToolSpec{Native: true}}
+		if got := string(c.Called().Arguments); got != want {
+			t.Errorf("%s is told as %s", arguments, got)
+		}
+		c.Spec.Native = false
+		if got := string(c.Called().Arguments); got != arguments {
+			t.Errorf("%s is told as %s", arguments, got)
+		}
+	}
+}
