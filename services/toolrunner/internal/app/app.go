@@ -137,7 +137,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 	a.revision++
 	old := a.faults
 	a.faults = nil
-	problems := shown(set.Problems)
+	problems := shown(a.problems(set))
 	for _, p := range problems {
 		a.faults = append(a.faults, p.String())
 	}
@@ -193,11 +193,23 @@ func (a *App) list(context.Context, proto.ToolList) (proto.Tools, error) {
 	for _, t := range set.Tools {
 		reply.Tools = append(reply.Tools, t.Spec())
 	}
-	for _, p := range shown(set.Problems) {
+	for _, p := range shown(a.problems(set)) {
 		reply.Problems = append(reply.Problems, proto.Problem{What: p.What(), Hint: hint(p)})
 	}
 	a.listBuiltin(&reply)
 	return reply, nil
+}
+
+// problems are those of the files, and of the tools that nothing confines here
+// although their files ask for it.
+func (a *App) problems(set tool.Set) []tool.Problem {
+	problems := slices.Clone(set.Problems)
+	for _, t := range set.Tools {
+		if p, ok := a.Config.Unconfined(t); ok {
+			problems = append(problems, p)
+		}
+	}
+	return problems
 }
 
 // shown are as many problems as fit into a message, and how many more there are.

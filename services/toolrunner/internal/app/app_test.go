@@ -22,9 +22,11 @@ import (
 	"example.org/desktop-assistant/pkg/testkit/daemontest"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/toolrunner/internal/native/worker"
+	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Enter()
 	if len(os.Args) == 2 && os.Args[1] == worker.Verb { // the process of the built-in tools
 		os.Exit(worker.Main(context.Background()))
 	}
@@ -280,6 +282,34 @@ func TestListFits(t *testing.T) {
 	}
 	bustest.Expect(w, func(_ bustest.Seen, s proto.ServiceState) bool { return len(s.Problems) == maxProblems+1 })
 	if r := call(t, c, "long0", proto.ToolCall{}, `{}`); !r.OK {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestUnconfined: where the kernel confines nothing, whoever looks is told.
+func TestUnconfined(t *testing.T) {
+	b := bustest.New(t)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "x.toml"), "description = \"D.\"\ncommand = [\"echo\", \"ran\"]\nsandbox = {}\n")
+	daemontest.Start(t, daemontest.Env(t, b, "toolrunner"), func(env daemon.Env) (daemon.App, error) {
+		app, err := New(env)
+		if err == nil {
+			app.(*App).Dir, app.(*App).Config.Sandbox = dir, &sandbox.Level{}
+		}
+		return app, err
+	})
+	c := b.Connect("user")
+	s, err := bus.Request(t.Context(), c, proto.StatusOf{Daemon: "toolrunner"})
+	if err != nil || len(s.Problems) != 1 || !strings.HasSuffix(s.Problems[0].What, "x.toml:3: warning: the sandbox does not hold here: nothing keeps the tool from files and the network") {
+		t.Errorf("status %+v, %v", s.Problems, err)
+	}
+	if !strings.Contains(string(s.Detail), "neither Landlock nor seccomp") {
+		t.Errorf("detail %s", s.Detail)
+	}
+	if tools, err := bus.Request(t.Context(), c, proto.ToolList{}); err != nil || len(tools.Problems) != 1 {
+		t.Errorf("list %+v, %v", tools.Problems, err)
+	}
+	if r := call(t, c, "x", proto.ToolCall{}, `{}`); r.Result != "ran" {
 		t.Errorf("got %+v", r)
 	}
 }

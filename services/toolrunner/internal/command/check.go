@@ -39,7 +39,7 @@ func check(s Settings, o options, stdout io.Writer) int {
 	confined := false
 	for _, t := range set.Tools {
 		confined = confined || t.Sandbox != nil
-		problems = append(problems, config.Examine(t, set.Dir, level)...)
+		problems = append(problems, config.Examine(t, set.Dir)...)
 	}
 	if o.lint {
 		problems = append(problems, tool.LintDir(o.dir)...)

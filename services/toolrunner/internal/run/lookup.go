@@ -26,7 +26,7 @@ var (
 // Examine finds what is wrong with a tool that can be seen on this machine
 // without running it: its program is missing, or its sandbox cannot be as its
 // file says. All are warnings, since what is missing may come.
-func (c Config) Examine(t *tool.Tool, dir string, level sandbox.Level) []tool.Problem {
+func (c Config) Examine(t *tool.Tool, dir string) []tool.Problem {
 	c = c.complete()
 	var problems []tool.Problem
 	warn := func(key, hint, format string, args ...any) {
@@ -52,9 +52,8 @@ func (c Config) Examine(t *tool.Tool, dir string, level sandbox.Level) []tool.Pr
 		warn("sandbox", "name other folders, or none", "cannot run %s: %v", t.Command[0], err)
 		return problems
 	}
-	if missing := level.Missing(spec); missing != "" {
-		warn("sandbox", "run it on a kernel with Landlock: see whether its boot options switch it off (lsm=)",
-			"the sandbox does not hold here: nothing keeps the tool from %s", missing)
+	if p, ok := c.Unconfined(t); ok {
+		problems = append(problems, p)
 	}
 	for _, path := range slices.Concat(spec.Read, spec.Write) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -62,6 +61,20 @@ func (c Config) Examine(t *tool.Tool, dir string, level sandbox.Level) []tool.Pr
 		}
 	}
 	return problems
+}
+
+// Unconfined warns of a tool whose sandbox this kernel cannot hold at all, of
+// its files or its network.
+func (c Config) Unconfined(t *tool.Tool) (tool.Problem, bool) {
+	if t.Sandbox == nil {
+		return tool.Problem{}, false
+	}
+	missing := c.complete().Sandbox.Missing(sandbox.Spec{Network: t.Sandbox.Network})
+	return tool.Problem{
+		File: t.File, Line: tool.LineOf(t.File, "sandbox"), Warning: true,
+		Text: "the sandbox does not hold here: nothing keeps the tool from " + missing,
+		Hint: "run it on a kernel with Landlock: see whether its boot options switch it off (lsm=)",
+	}, missing != ""
 }
 
 // hintFor says what to do about a program that cannot be run.
