@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"example.org/desktop-assistant/examples/tools/agenda/internal/ical"
-	"example.org/desktop-assistant/examples/tools/agenda/internal/rule"
 	"example.org/desktop-assistant/examples/tools/agenda/internal/zone"
 )
 
@@ -18,16 +17,21 @@ type finder struct {
 	local, utc *zone.Zone
 	zones      map[int]map[string]*zone.Zone // of the files' own VTIMEZONEs
 	strange    map[string]bool               // zones that were complained about
-	budget     rule.Budget
+	work       int64                         // that is left of mostWork
 	problem    func(path, what string)
 	lines      []line
 	full       bool
 }
 
-// mostWork is how many dates and times of rules are looked at before the rest
-// is given up: some seconds. A calendar of ten thousand files needs a
+// What rules may cost, in dates and times looked at: all of a call some
+// seconds, one rule a part of a second, and where the former are used up still
+// so much that a sane rule is walked. A calendar of ten thousand files needs a
 // hundredth.
-const mostWork = 30_000_000
+const (
+	mostWork  = 30_000_000
+	ruleWork  = 3_000_000
+	leastWork = 10_000
+)
 
 // mostLines is how many lines are made; the rest is left out.
 const mostLines = 300_000
@@ -43,7 +47,7 @@ func search(files []loaded, first, end int64, table *zone.Table, local *zone.Zon
 	f := finder{
 		first: first, end: end, files: files, table: table, local: local, utc: zone.UTC(),
 		zones: map[int]map[string]*zone.Zone{}, strange: map[string]bool{},
-		budget: rule.Budget{Left: mostWork}, problem: problem,
+		work: mostWork, problem: problem,
 	}
 	series, single := f.groups()
 	for _, uid := range series.order {

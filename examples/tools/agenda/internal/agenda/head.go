@@ -47,15 +47,10 @@ func head(e *ical.Event) cache.Head {
 	return h
 }
 
-// longest gives the days that one occurrence of an event can last, rounded up.
+// longest gives the days that one occurrence of an event can last, rounded up,
+// those that are periods of RDATE included.
 func longest(e *ical.Event) int64 {
-	days := int64(1)
-	if e.Start.Form != ical.None && e.End.Form != ical.None {
-		days = max(days, (e.End.Wall-e.Start.Wall)/clock.Day+2)
-	}
-	if e.Length != nil {
-		days = max(days, e.Length.Days+e.Length.Seconds/clock.Day+2)
-	}
+	days := ownLength(e)
 	for i := range e.Dates {
 		d := &e.Dates[i]
 		if d.End.Form != ical.None {
@@ -64,6 +59,18 @@ func longest(e *ical.Event) int64 {
 		if d.Length != nil {
 			days = max(days, d.Length.Days+d.Length.Seconds/clock.Day+2)
 		}
+	}
+	return days
+}
+
+// ownLength is longest without RDATE.
+func ownLength(e *ical.Event) int64 {
+	days := int64(1)
+	if e.Start.Form != ical.None && e.End.Form != ical.None {
+		days = max(days, (e.End.Wall-e.Start.Wall)/clock.Day+2)
+	}
+	if e.Length != nil {
+		days = max(days, e.Length.Days+e.Length.Seconds/clock.Day+2)
 	}
 	return days
 }

@@ -2,7 +2,11 @@
 
 package agenda
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
 
 // repeating makes an event of an hour in Rome.
 func repeating(start, rule string, more ...string) string {
@@ -43,6 +47,8 @@ func TestRules(t *testing.T) {
 			"2026-03-29 00:00 x\n2026-03-29 01:00 x\n2026-03-29 03:00 x", nil},
 		{"secondly, counted in advance", "2026-03-03 1 Europe/Rome", one(repeating("20260303T000000", "FREQ=SECONDLY;INTERVAL=3600;COUNT=2")),
 			"2026-03-03 00:00 x\n2026-03-03 01:00 x", nil},
+		{"every second of years, on one", "2026-03-03 1 Europe/Rome", one(repeating("20000101T000000", "FREQ=SECONDLY;BYHOUR=23;BYMINUTE=59;BYSECOND=58")),
+			"2026-03-03 until 00:59 x\n2026-03-03 23:59 x", nil},
 		{"a count of millions", "2026-03-03 1 Europe/Rome", one(repeating("20000101T090000", "FREQ=DAILY;COUNT=20000000")),
 			"2026-03-03 09:00 x", nil},
 		{"count at its end", "2026-03-01 31 Europe/Rome", one(repeating("20260301T090000", "FREQ=WEEKLY;COUNT=2;BYDAY=SU,MO")),
@@ -92,4 +98,29 @@ func TestRules(t *testing.T) {
 			"2026-03-02 all day day\n2026-03-02 all day end of day\n2026-03-02 all day midnight here\n" +
 				"2026-03-03 all day day\n2026-03-03 all day end of day\n2026-03-03 all day midnight here", nil},
 	})
+}
+
+// TestTooMuch: what would take too long or too much is left, and told.
+func TestTooMuch(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, events ...string) {
+		t.Helper()
+		if err := os.WriteFile(dir+"/"+name, []byte(calendar(events...)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.ics", repeating("20200101T000000", "FREQ=SECONDLY"))
+	got, stderr, err := run(t, dir, "", "Europe/Rome", "2026-03-03", "2")
+	if n := strings.Count(got, "\n2026-03-03 "); err != nil || n < 86_399 || stderr != "" {
+		t.Errorf("%d lines of a day, %q, %v", n, stderr, err)
+	}
+	got, stderr, err = run(t, dir, "", "Europe/Rome", "2026-03-03", "9")
+	if n := strings.Count(got, "\n"); err != nil || n != mostLines || !strings.Contains(stderr, "the rest is left out") {
+		t.Errorf("%d lines, %q, %v", n, stderr, err)
+	}
+	write("a.ics", repeating("00010101T000000", "FREQ=MINUTELY;COUNT=900000000;BYHOUR=3"), repeating("20260303T100000", "FREQ=DAILY"), repeating("20260303T110000", "FREQ=MINUTELY;BYHOUR=11"))
+	got, stderr, err = run(t, dir, "", "Europe/Rome", "2026-03-03", "1")
+	if err != nil || !strings.HasPrefix(got, "2026-03-03 10:00 x\n2026-03-03 11:00 x\n") || !strings.Contains(stderr, "too many dates") {
+		t.Errorf("%q, %q, %v", got, stderr, err)
+	}
 }

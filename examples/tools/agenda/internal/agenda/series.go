@@ -158,12 +158,12 @@ func (s *series) walk() {
 	}
 }
 
-// window gives the wall times of the series between which occurrences can show
-// themselves on the days asked for.
+// window gives the wall times of the series between which occurrences of its
+// rules can show themselves on the days asked for.
 func (s *series) window() (low, high int64) {
-	length, moved := longest(s.Event), int64(0)
+	length, moved := ownLength(s.Event), int64(0)
 	for _, o := range s.future {
-		length = max(length, longest(o.Event))
+		length = max(length, ownLength(o.Event))
 		moved = max(moved, (o.Start.Wall-o.ID.Wall)/clock.Day+2, (o.ID.Wall-o.Start.Wall)/clock.Day+2)
 	}
 	return (s.first - farZones - length - moved) * clock.Day, (s.end + farZones + moved) * clock.Day
@@ -195,12 +195,13 @@ func (s *series) rules(texts []string, low, high int64, one func(wall int64)) (a
 			continue
 		}
 		any = true
-		n := 0
-		err = r.Each(s.Start.Wall, s.dates, low, min(high, s.until(r.Until)), &s.budget, func(wall int64) bool {
-			n++
+		may := max(leastWork, min(ruleWork, s.work))
+		budget := rule.Budget{Left: may}
+		err = r.Each(s.Start.Wall, s.dates, low, min(high, s.until(r.Until)), &budget, func(wall int64) bool {
 			one(wall)
-			return n < mostLines && !s.full
+			return !s.full
 		})
+		s.work -= may - max(0, budget.Left)
 		if err != nil {
 			s.problem(s.files[s.file].Path, err.Error()+", some dates are missing")
 		}

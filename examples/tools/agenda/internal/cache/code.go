@@ -167,6 +167,9 @@ func (in *input) count(size int) int {
 
 func (in *input) string() string {
 	n := in.count(1)
+	if in.broken { // perhaps far behind the end
+		return ""
+	}
 	in.at += n
 	return in.text[in.at-n : in.at]
 }

@@ -176,7 +176,7 @@ func randomRule(n *rand.Rand) string {
 // start and from within.
 func TestOracle(t *testing.T) {
 	n := rand.New(rand.NewPCG(5545, 1))
-	for range 700 {
+	for range 400 {
 		text := randomRule(n)
 		r, err := Parse(text)
 		if err != nil {

@@ -27,7 +27,9 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	var problems []string
-	got, err := Find(dir, func(path string, err error) { problems = append(problems, strings.TrimPrefix(path, dir)+": "+err.Error()) })
+	got, err := Find(dir, func(path string, err error) {
+		problems = append(problems, strings.TrimPrefix(path, dir)+": "+err.Error())
+	})
 	want := []string{dir + "/a/y.ICS", dir + "/a/z.ics", dir + "/b.ics"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
