@@ -109,10 +109,21 @@ var read = engine.Call{Tool: "read_file", Arguments: `{"path":"a.txt"}`}
 
 func TestHost(t *testing.T) {
 	s := settings(t)
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hello" {
+			_, _ = io.WriteString(w, "hello")
+			return
+		}
+		<-r.Context().Done()
+	}))
 	defer web.Close()
-	s.Origins = []string{web.URL}
+	local := strings.Replace(web.URL, "127.0.0.1", "localhost", 1)
+	s.Origins = []string{web.URL, local}
 	h, stop := host(t, s, asChild)
+	// Names are looked up and ports reached in spite of the confinement.
+	if r := h.Run(t.Context(), engine.Call{Tool: "fetch_text", Arguments: `{"url":"` + local + `/hello"}`}); !r.OK || !strings.Contains(r.Text, "hello") {
+		t.Errorf("got %+v", r)
+	}
 	if r := h.Run(t.Context(), read); !r.OK || !strings.Contains(r.Text, "inside") {
 		t.Fatalf("got %+v", r)
 	}
@@ -283,4 +294,24 @@ func TestResolverState(t *testing.T) {
 	if a, b := resolverState(), resolverState(); a != b || a == "" {
 		t.Errorf("%q, then %q", a, b)
 	}
+}
+
+// BenchmarkHost is a small file read through the child.
+func BenchmarkHost(b *testing.B) {
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("inside"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	s := engine.Settings{On: []string{"read_file"}, Workspace: dir, Limits: config.Default().NativeTools.Limits, Timeout: engine.Timeout}
+	h := NewHost(s, []string{os.Args[0], asChild}, start, slog.New(slog.DiscardHandler), nil)
+	ctx, cancel := context.WithCancel(b.Context())
+	var serving sync.WaitGroup
+	serving.Go(func() { h.Serve(ctx) })
+	for b.Loop() {
+		if r := h.Run(b.Context(), read); !r.OK {
+			b.Fatalf("got %+v", r)
+		}
+	}
+	cancel()
+	serving.Wait()
 }
