@@ -4,6 +4,7 @@ package agenda
 
 import (
 	"fmt"
+	"strings"
 
 	"example.org/desktop-assistant/examples/tools/agenda/internal/ical"
 	"example.org/desktop-assistant/examples/tools/agenda/internal/zone"
@@ -117,7 +118,7 @@ func (f *finder) zone(t ical.Time, file int, floating *zone.Zone) *zone.Zone {
 	if z := f.table.Named(t.Zone); z != nil {
 		return z
 	}
-	if z := f.custom(file)[t.Zone]; z != nil {
+	if z := f.custom(file)[strings.ToLower(t.Zone)]; z != nil {
 		return z
 	}
 	if z := f.table.Implied(t.Zone); z != nil {
@@ -131,6 +132,7 @@ func (f *finder) zone(t ical.Time, file int, floating *zone.Zone) *zone.Zone {
 	return f.local
 }
 
+// custom gives the VTIMEZONEs of a file, by names in small letters.
 func (f *finder) custom(file int) map[string]*zone.Zone {
 	if zones, ok := f.zones[file]; ok {
 		return zones
@@ -142,7 +144,7 @@ func (f *finder) custom(file int) map[string]*zone.Zone {
 	}
 	for id, list := range parts {
 		if len(list) > 0 {
-			zones[id] = zone.NewCustom(list).Zone()
+			zones[strings.ToLower(id)] = zone.NewCustom(list).Zone()
 		}
 	}
 	f.zones[file] = zones
