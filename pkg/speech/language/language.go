@@ -51,6 +51,13 @@ func Identify(sentence, prior string, configured []string) string {
 		return configured[held]
 	}
 	scores := score(words, configured)
+	if strings.ContainsAny(text, "¿¡") {
+		for i, c := range configured {
+			if lexicon.Primary(c) == "es" {
+				scores[i] += commonWeight // no other language opens its questions
+			}
+		}
+	}
 	if at >= 0 {
 		scores[at] += priorWeight
 	}
@@ -259,36 +266,51 @@ func addShape(scores []float64, w string, configured []string, models map[string
 }
 
 // addListed adds what the word lists say about w, also about the parts of an
-// elision: "dell'acqua", "j'ai", "what's".
+// elision: "dell'acqua", "j'ai", "what's". It reports whether one language alone
+// lists a part.
 func addListed(scores []float64, w string, configured []string) bool {
-	found := false
 	parts := []string{w}
 	if a, b, ok := strings.Cut(w, "'"); ok {
 		parts = append(parts, a+"'", b)
 	}
+	own := false
 	for n, p := range parts {
 		has := make([]float64, len(configured))
 		share := 0.0
 		for i, c := range configured {
-			t := lexicon.For(c)
-			switch stem := strings.TrimSuffix(p, "'"); {
-			case t.Words[p], n == 1 && t.Words[stem] && len(stem) > 0 && elides(c, stem):
-				has[i] = wordWeight
-			case t.Common[p]:
-				has[i] = commonWeight
-			case t.Also[p]:
-				has[i] = alsoWeight
-			case n == 0 && t.Letters != "" && strings.ContainsAny(p, t.Letters):
-				has[i] = letterWeight
-			}
+			has[i] = weigh(c, p, n == 1)
 			share += min(1, has[i]/commonWeight)
 		}
-		found = found || share == 1
+		if share == 0 && n == 0 {
+			for i, c := range configured {
+				if letters := lexicon.For(c).Letters; letters != "" && strings.ContainsAny(p, letters) {
+					has[i] = letterWeight
+					share += letterWeight / commonWeight
+				}
+			}
+		}
+		own = own || share == 1
 		for i := range has {
 			scores[i] += has[i] / max(1, share*share)
 		}
 	}
-	return found
+	return own
+}
+
+// weigh is what it says for a language that a text has the word w; elided is
+// the first part of one with an apostrophe.
+func weigh(lang, w string, elided bool) float64 {
+	t := lexicon.For(lang)
+	stem := strings.TrimSuffix(w, "'")
+	switch {
+	case t.Words[w], elided && stem != "" && t.Words[stem] && elides(lang, stem):
+		return wordWeight
+	case t.Common[w]:
+		return commonWeight
+	case t.Also[w]:
+		return alsoWeight
+	}
+	return 0
 }
 
 // elides reports whether a language writes stem with an apostrophe and no space.
