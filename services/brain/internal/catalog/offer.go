@@ -145,7 +145,7 @@ func paramsOf(spec proto.ToolSpec) map[string]intent.Param {
 	props, required := properties(spec)
 	params := map[string]intent.Param{}
 	for name, p := range props {
-		params[name] = intent.Param{Enum: p.Enum, Required: slices.Contains(required, name)}
+		params[name] = intent.Param{Enum: p.Enum, Type: p.Type, Required: slices.Contains(required, name)}
 	}
 	return params
 }

@@ -98,12 +98,13 @@ func paramsOf(spec proto.ToolSpec) map[string]intent.Param {
 	}
 	for name, raw := range schema.Properties {
 		var p struct {
+			Type string   `json:"type"`
 			Enum []string `json:"enum"`
 		}
 		if json.Unmarshal(raw, &p) != nil {
 			p.Enum = nil
 		}
-		params[name] = intent.Param{Enum: p.Enum, Required: slices.Contains(schema.Required, name)}
+		params[name] = intent.Param{Enum: p.Enum, Type: p.Type, Required: slices.Contains(schema.Required, name)}
 	}
 	return params
 }

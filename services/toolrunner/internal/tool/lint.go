@@ -193,7 +193,7 @@ func (l linter) speech() {
 	}
 	params := map[string]intent.Param{}
 	for _, p := range l.tool.Params {
-		params[p.Name] = intent.Param{Enum: p.Enum, Required: p.Required}
+		params[p.Name] = intent.Param{Enum: p.Enum, Type: p.Type, Required: p.Required}
 	}
 	for _, language := range l.keys("sentences") {
 		for i, sentence := range l.tool.Sentences[language] {
