@@ -54,7 +54,8 @@ func switchTools(t *testing.T, config, lines string) {
 	}
 }
 
-// on waits until a tool is on or off.
+// on waits until a tool is on or off: the App of a test begins with the default
+// configuration and finds the file as it finds a change.
 func on(t *testing.T, c *bus.Conn, name string, want bool) (list proto.Tools) {
 	t.Helper()
 	waittest.Until(t, name+" switched", func() bool {
@@ -118,6 +119,7 @@ func TestBuiltinLimits(t *testing.T) {
 	b := bustest.New(t)
 	start(t, b, nil)
 	c := b.Connect("brain")
+	on(t, c, "list_directory", true)
 	ok := func(head proto.ToolCall, name string) bool {
 		return call(t, c, name, head, `{"path":"."}`).OK
 	}
@@ -150,6 +152,7 @@ func TestBuiltinWorkspaceGone(t *testing.T) {
 	b := bustest.New(t)
 	start(t, b, nil)
 	c := b.Connect("cli")
+	on(t, c, "read_file", true)
 	s, err := bus.Request(t.Context(), c, proto.StatusOf{Daemon: "toolrunner"})
 	if err != nil || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Hint, workspace.Variable) {
 		t.Errorf("status %+v, %v", s.Problems, err)
@@ -166,6 +169,7 @@ func TestBuiltinProcess(t *testing.T) {
 	b := bustest.New(t)
 	_, stop := start(t, b, nil)
 	c := b.Connect("cli")
+	on(t, c, "read_file", true)
 	if r := call(t, c, "read_file", proto.ToolCall{}, `{"path":"notes.txt"}`); !r.OK {
 		t.Fatalf("got %+v", r)
 	}
