@@ -280,6 +280,8 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 		return true // a. C.
 	case isOrdinal(token) && s.lang == "de":
 		return o.kind == opensCapital && !s.opensSentence(v, o, false) || o.kind == opensNumber && dateFollows(v, o.at)
+	case isDotted(token) && o.kind == opensNumber:
+		return true // S.S. 36
 	case isInitial(token), isDotted(token):
 		return o.kind == opensCapital && !s.opensSentence(v, o, false)
 	}
@@ -343,7 +345,7 @@ func (s *Splitter) opensSentence(v *view, o opening, common bool) bool {
 		if v.more {
 			return false
 		}
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
+		if !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’' {
 			break
 		}
 		j += n
@@ -354,8 +356,9 @@ func (s *Splitter) opensSentence(v *view, o opening, common bool) bool {
 	if initialFollows(v, o) {
 		return false
 	}
-	word := strings.ToLower(string(v.b[o.at:j]))
-	return s.table.Words[word] || common && s.table.Common[word]
+	word := strings.Trim(strings.ReplaceAll(strings.ToLower(string(v.b[o.at:j])), "’", "'"), "'")
+	elided, _, _ := strings.Cut(word, "'")
+	return s.table.Words[word] || s.table.Words[elided] || common && s.table.Common[word]
 }
 
 // isOrdinal: 3, 12, XIV; a year is none.

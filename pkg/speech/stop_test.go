@@ -97,7 +97,7 @@ func TestLongTextIsLinear(t *testing.T) {
 		"stops": ". ", "lines": "a\n", "fence": "```\nx\n", "table": "|a", "quotes": "\"", "links": "[a](", "emoji": "😀 ",
 		"dots": "...", "abbreviations": "dott. ", "spaces": "      ", "bullets": "- ",
 	} {
-		text := strings.Repeat(unit, (1<<18)/len(unit))
+		text := strings.Repeat(unit, (1<<17)/len(unit))
 		s := NewSplitter("it")
 		emitted := 0
 		for p := range pieceSeq(text, 4096) {
