@@ -259,7 +259,7 @@ func TestConfine(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer web.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], asProbe, s.Workspace, filepath.Join(filepath.Dir(s.Workspace), "b.txt"), web.URL)
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output()
 	if err != nil || string(out) != "read inside\nread hosts\n" {
 		t.Errorf("it can:\n%s%v", out, err)
 	}
