@@ -25,7 +25,7 @@ type Offer struct {
 func NewOffer(tools proto.Tools) (Offer, error) {
 	var sources []intent.Source
 	for _, spec := range tools.Tools {
-		params := paramsOf(spec)
+		params := intent.Params(spec.Parameters)
 		for _, lang := range sortedKeys(spec.Sentences) {
 			sources = append(sources, intent.Source{Tool: spec.Name, Lang: lang, Sentences: spec.Sentences[lang], Params: params})
 		}
@@ -104,7 +104,7 @@ func (o Offer) Examples(language string, limit int) []string {
 	primary, _, _ := strings.Cut(language, "-")
 	for _, spec := range o.Specs {
 		for _, sentence := range spec.Sentences[primary] {
-			t, err := intent.ParseTemplate(sentence, paramsOf(spec))
+			t, err := intent.ParseTemplate(sentence, intent.Params(spec.Parameters))
 			if err != nil {
 				continue // named when the offer was made
 			}
@@ -117,47 +117,14 @@ func (o Offer) Examples(language string, limit int) []string {
 	return list
 }
 
-type property struct {
-	Type string   `json:"type"`
-	Enum []string `json:"enum"`
-}
-
-func properties(spec proto.ToolSpec) (props map[string]property, required []string) {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	if json.Unmarshal(spec.Parameters, &schema) != nil {
-		return nil, nil // a tool without a readable schema has no params
-	}
-	props = map[string]property{}
-	for name, raw := range schema.Properties {
-		var p property
-		if json.Unmarshal(raw, &p) != nil {
-			p = property{} // a type or enum of another shape is free text
-		}
-		props[name] = p
-	}
-	return props, schema.Required
-}
-
-func paramsOf(spec proto.ToolSpec) map[string]intent.Param {
-	props, required := properties(spec)
-	params := map[string]intent.Param{}
-	for name, p := range props {
-		params[name] = intent.Param{Enum: p.Enum, Type: p.Type, Required: slices.Contains(required, name)}
-	}
-	return params
-}
-
 // arguments makes the JSON object of a call. What a user said is text; a param
 // of another type gets the value that the text spells.
 func arguments(spec proto.ToolSpec, values map[string]string) json.RawMessage {
-	props, _ := properties(spec)
+	params := intent.Params(spec.Parameters)
 	object := map[string]any{}
 	for name, value := range values {
 		object[name] = value
-		switch props[name].Type {
+		switch params[name].Type {
 		case "integer", "number", "boolean":
 			if json.Valid([]byte(value)) {
 				object[name] = json.RawMessage(value)

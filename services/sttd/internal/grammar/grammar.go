@@ -5,7 +5,6 @@
 package grammar
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -37,7 +36,7 @@ func Of(tools []proto.ToolSpec) (Grammar, []error) {
 	var usable []intent.Template
 	var faults []error
 	for _, spec := range tools {
-		params := paramsOf(spec)
+		params := intent.Params(spec.Parameters)
 		for _, sentence := range english(spec) {
 			t, err := intent.ParseTemplate(sentence, params)
 			if err == nil && len(t.Phrases(1)) == 0 {
@@ -83,28 +82,4 @@ func english(spec proto.ToolSpec) []string {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// paramsOf reads the params of a tool off its schema. What is no list of words
-// is free text.
-func paramsOf(spec proto.ToolSpec) map[string]intent.Param {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	params := map[string]intent.Param{}
-	if json.Unmarshal(spec.Parameters, &schema) != nil {
-		return params // a tool without a readable schema has none
-	}
-	for name, raw := range schema.Properties {
-		var p struct {
-			Type string   `json:"type"`
-			Enum []string `json:"enum"`
-		}
-		if json.Unmarshal(raw, &p) != nil {
-			p.Enum = nil
-		}
-		params[name] = intent.Param{Enum: p.Enum, Type: p.Type, Required: slices.Contains(schema.Required, name)}
-	}
-	return params
 }
