@@ -307,6 +307,7 @@ func (p *Player) poll(ctx context.Context) {
 		return
 	}
 	p.polled = time.Now()
+	p.underruns.Store(p.before + p.stream.Underruns())
 	played, err := p.stream.Played(ctx)
 	if err != nil {
 		p.lose(err)
