@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup"
+	"example.org/desktop-assistant/services/toolrunner/internal/cgroup/cgrouptest"
 )
 
 // calls of the soak; make soak asks for more.
@@ -44,12 +46,27 @@ var hostile = []struct {
 // the others with arguments from nothing to too much, leave no process, zombie,
 // descriptor, goroutine or memory behind.
 func TestSoak(t *testing.T) {
+	t.Run("walk", func(t *testing.T) { soak(t, nil) })
+	t.Run("control groups", func(t *testing.T) {
+		dir := cgrouptest.Dir(t)
+		groups, err := cgroup.At(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		soak(t, groups)
+		if entries, err := os.ReadDir(dir); err != nil || countDirs(entries) > 0 {
+			t.Errorf("groups are left: %v, %v", entries, err)
+		}
+	})
+}
+
+func soak(t *testing.T, groups *cgroup.Tree) {
 	b := newBox(t)
 	b.put("good.toml", "description = \"D.\"\ncommand = [\"printf\", \"%s\", \"{a}\"]\n[params.a]\n")
 	for i, h := range hostile {
 		b.script(fmt.Sprint("h", i), h.keys, h.script)
 	}
-	r := b.runner(Config{MaxParallel: 4})
+	r := b.runner(Config{MaxParallel: 4, Cgroups: groups})
 	good(t, r, 3) // whatever is set up once
 	files, routines, memory := openFiles(t), runtime.NumGoroutine(), heap()
 	start := time.Now()
