@@ -112,6 +112,7 @@ adapters: go agenda
 	cd services && go build -o ../bin/adapters/native-tools ./toolrunner/adapter/native-tools
 	cd services && go build -o ../bin/adapters/llm-streams ./brain/adapter/llm-streams
 	cd services && go build -o ../bin/adapters/spoken-text ./brain/adapter/spoken-text
+	cd services && go build -o ../bin/adapters/skills ./brain/adapter/skills
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/desktop-assistant $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
