@@ -162,6 +162,11 @@ type SkillLoad struct {
 type Skills struct {
 	Known  []string `json:"known"`
 	Loaded []string `json:"loaded"` // in load order
+	// About says in a sentence what a known skill is for.
+	About    map[string]string `json:"about,omitempty"`
+	Dir      string            `json:"dir,omitempty"`
+	Off      string            `json:"off,omitempty"`      // why there are none
+	Warnings []string          `json:"warnings,omitempty"` // files that are no skills or not quite, with the reason
 }
 
 // Verb is "skill.load".
@@ -183,6 +188,37 @@ type SkillList struct{}
 // Verb is "skill.list".
 func (SkillList) Verb() string      { return "skill.list" }
 func (SkillList) Reply() (r Skills) { return }
+
+// SkillShow gives the text of a skill.
+type SkillShow struct {
+	Name string `json:"name"`
+}
+
+// SkillText is the reply of [SkillShow].
+type SkillText struct {
+	Name string `json:"name"`
+	Text string `json:"text"` // what the model gets of it
+}
+
+// Verb is "skill.show".
+func (SkillShow) Verb() string         { return "skill.show" }
+func (SkillShow) Reply() (r SkillText) { return }
+
+// SkillMatch asks which skills a message would load; it loads none.
+type SkillMatch struct {
+	Text   string `json:"text"`
+	Spoken bool   `json:"spoken,omitempty"` // and not typed: hyphens and spaces are the same
+}
+
+// SkillMatched is the reply of [SkillMatch].
+type SkillMatched struct {
+	Load []string `json:"load"`
+	Text string   `json:"text"` // the message without /name
+}
+
+// Verb is "skill.match".
+func (SkillMatch) Verb() string            { return "skill.match" }
+func (SkillMatch) Reply() (r SkillMatched) { return }
 
 // ToolList asks toolrunner for its tools.
 type ToolList struct{}

@@ -34,7 +34,9 @@ var commands = []anyCommand{
 	command(SessionResume{ID: "s1"}, SessionInfo{ID: "s1", Title: "what time is it", Messages: 2, Current: true}),
 	command(SkillLoad{Name: "poet"}, Skills{Known: []string{"poet"}, Loaded: []string{"poet"}}),
 	command(SkillUnload{Name: "poet"}, Skills{Known: []string{"poet"}, Loaded: []string{}}),
-	command(SkillList{}, Skills{Known: []string{"poet"}, Loaded: []string{}}),
+	command(SkillList{}, Skills{Known: []string{"poet"}, Loaded: []string{}, About: map[string]string{"poet": "Writes short verse."}, Dir: "/home/you/.agents/skills"}),
+	command(SkillShow{Name: "poet"}, SkillText{Name: "poet", Text: "Answer in two lines that rhyme."}),
+	command(SkillMatch{Text: "/poet greet the spring"}, SkillMatched{Load: []string{"poet"}, Text: "greet the spring"}),
 	command(ToolList{}, Tools{Revision: 1, Dir: "/home/you/.config/desktop-assistant/tools", Tools: []ToolSpec{{
 		Name: "now", Description: "The date and time", Parameters: json.RawMessage(`{"type":"object","properties":{}}`),
 		Sentences: map[string][]string{"en": {"what time is it"}}, TimeoutMS: 10000, Confirm: "never", Parallel: true}},

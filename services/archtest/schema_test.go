@@ -74,6 +74,8 @@ var commandTypes = map[string][2]reflect.Type{
 	"skill.load":     pair[proto.SkillLoad, proto.Skills](),
 	"skill.unload":   pair[proto.SkillUnload, proto.Skills](),
 	"skill.list":     pair[proto.SkillList, proto.Skills](),
+	"skill.show":     pair[proto.SkillShow, proto.SkillText](),
+	"skill.match":    pair[proto.SkillMatch, proto.SkillMatched](),
 	"tool.list":      pair[proto.ToolList, proto.Tools](),
 	"speech.say":     pair[proto.SpeechSay, proto.Done](),
 	"speech.end":     pair[proto.SpeechEnd, proto.Done](),
