@@ -64,6 +64,8 @@ func (c *Call) refuse(offer catalog.Offer) (kind, text string) {
 	switch {
 	case !known:
 		return proto.KindUnknownTool, c.Refusal(names)
+	case c.Problem == stream.ProblemTooMany:
+		return proto.KindNotAllowed, c.Refusal(names)
 	case c.Problem != "":
 		return proto.KindInvalidArguments, c.Refusal(names)
 	}

@@ -36,6 +36,13 @@ func begin(b *Batch) string {
 	return strings.Join(names, " ")
 }
 
+func TestTooManyIsNotAllowed(t *testing.T) {
+	b := New(offer, []model.Call{{ID: "id", Name: "many", Problem: stream.ProblemTooMany}})
+	if res := b.Calls()[0].Result; !b.Over() || res.Kind != proto.KindNotAllowed || !strings.Contains(res.Result, "did not run") {
+		t.Errorf("got %+v", res)
+	}
+}
+
 func TestOrder(t *testing.T) {
 	b := of("one", "many", "many", "one", "many")
 	if got := begin(b); got != "one many many" {

@@ -33,7 +33,7 @@ type Result struct {
 	Opened  bool
 	Frames  int // usable frames
 	Bad     int // frames that could not be decoded
-	Dropped int // calls without a name and repeated calls
+	Dropped int // calls without a name, repeated calls, and those far over [MaxCalls]
 	// Suspect is set by a frame that is no chunk and reads like an error.
 	Suspect *Fault
 }
@@ -256,6 +256,11 @@ func (a *Answer) Close() (string, Result) {
 		r.Leaked = len(r.Calls) == 0
 	case strings.TrimSpace(r.Text) == "":
 		r.Calls = a.recovered(markup.RecoverLast(a.mind+a.filter.Mind(), a.offer))
+	}
+	if over := len(r.Calls) - MaxCalls; over > 0 {
+		r.Calls = r.Calls[:MaxCalls+1]
+		r.Calls[MaxCalls].Problem = ProblemTooMany
+		r.Dropped += over - 1
 	}
 	for i := range r.Calls {
 		switch {

@@ -5,6 +5,7 @@ package stream
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -279,7 +280,7 @@ func TestUsage(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	tools := slices.Sorted(maps.Keys(offered))
-	for _, p := range []Problem{ProblemTool, ProblemArguments, ProblemTruncated, ProblemInterrupted} {
+	for _, p := range []Problem{ProblemTool, ProblemArguments, ProblemTruncated, ProblemInterrupted, ProblemTooMany} {
 		if got := (Call{Name: "x", Raw: "{'a", Problem: p}).Refusal(tools); !strings.HasPrefix(got, "error: ") {
 			t.Errorf("%s: got %q", p, got)
 		}
@@ -368,5 +369,23 @@ func TestLeaks(t *testing.T) {
 				t.Errorf("got %q, %q, leaked %v, %v", text, show(res.Calls), res.Leaked, err)
 			}
 		})
+	}
+}
+
+// promise: a model that writes calls without end costs neither the bus nor the
+// next request more than a few.
+func TestCallsWithoutEnd(t *testing.T) {
+	var list []string
+	for i := range 5000 {
+		list = append(list, fmt.Sprintf(`{"index":%d,"id":"call_%d","function":{"name":"set_timer","arguments":"{\"minutes\":%d}"}}`, i, i, i))
+	}
+	_, res, err := collect(t, offered, entries(list...)...)
+	if err != nil || len(res.Calls) != MaxCalls+1 || res.Dropped != 5000-MaxCalls-1 {
+		t.Fatalf("%d calls, %d dropped, %v", len(res.Calls), res.Dropped, err)
+	}
+	for i, c := range res.Calls {
+		if want := i == MaxCalls; (c.Problem == ProblemTooMany) != want {
+			t.Errorf("call %d: problem %q", i, c.Problem)
+		}
 	}
 }

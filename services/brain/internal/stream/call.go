@@ -23,7 +23,13 @@ const (
 	ProblemArguments   Problem = "invalid_arguments" // the arguments are no JSON object
 	ProblemTruncated   Problem = "truncated"         // the answer hit the length limit
 	ProblemInterrupted Problem = "interrupted"       // the answer broke off
+	ProblemTooMany     Problem = "too_many"          // and the last that is kept, see [MaxCalls]
 )
+
+// MaxCalls is how many calls of one answer may run. No question needs as many; a
+// model that repeats itself writes them by the thousand, which neither the bus nor
+// the model's context holds.
+const MaxCalls = 32
 
 // A Call is one tool call of an answer.
 type Call struct {
@@ -52,6 +58,8 @@ func (c Call) Refusal(tools []string) string {
 		return "error: the call was cut off by the length limit and did not run"
 	case ProblemInterrupted:
 		return "error: the call was interrupted and did not run"
+	case ProblemTooMany:
+		return fmt.Sprintf("error: more than %d calls at once, this one and those after it did not run", MaxCalls)
 	}
 	return ""
 }
