@@ -142,11 +142,17 @@ type TurnEnded struct {
 // EventType is "turn.ended".
 func (TurnEnded) EventType() string { return "turn.ended" }
 
+// Who loads and unloads skills.
+const (
+	ByModel = "model"
+	ByUser  = "user"
+)
+
 // SkillLoaded says that a skill joined the session.
 type SkillLoaded struct {
 	past
 	Name string `json:"name"`
-	By   string `json:"by"` // model or user
+	By   string `json:"by"` // [ByModel] or [ByUser]
 }
 
 // EventType is "skill.loaded".

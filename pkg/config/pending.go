@@ -11,7 +11,6 @@ import (
 // pending are the keys and tables that are read and checked, but on which
 // nothing acts yet. Whoever builds what they are for removes them here.
 var pending = []string{
-	"skills_enabled", "skills_dir",
 	"model.speculate",
 	"session.mode", "session.keep_days",
 	"mic.echo_cancel", "mic.patience", "mic.vad_model", "mic.wake_model", "mic.wake_threshold",

@@ -19,6 +19,7 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/ledger"
 	"example.org/desktop-assistant/services/brain/internal/peer"
 	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/skill"
 	"example.org/desktop-assistant/services/brain/internal/turn"
 )
 
@@ -43,6 +44,8 @@ type App struct {
 	missed   chan struct{} // one token: events were lost
 	chat     *chat
 	sessions *session.Store
+	skills   *skill.Folder
+	skillOff string // why there are none, whatever the folder holds
 	catalog  *catalog.Catalog
 	ledger   *ledger.Ledger
 	watch    *peer.Watch
@@ -112,9 +115,10 @@ func (a *App) build() {
 	a.catalog = catalog.New(func(ctx context.Context) (proto.Tools, error) {
 		return bus.Request(ctx, a.env.Bus, proto.ToolList{})
 	}, a.env.Log)
+	a.skills, a.skillOff = skills(cfg, a.env.Log)
 	mouth := mouth{a.env.Bus}
 	a.ledger = ledger.New(turn.Env{
-		Log: a.env.Log, Bus: a.env.Bus, Model: a.chat, Tools: tools{a.env.Bus, a.catalog},
+		Log: a.env.Log, Bus: a.env.Bus, Model: a.chat, Tools: tools{a.env.Bus, a.catalog}, Skills: a.skills,
 		Asker: a.env.Bus.Asker(), Languages: languages(cfg), Settings: settings(cfg), Phrase: new(picker).pick,
 	}, mouth, a.sessions, filepath.Join(a.env.Dir, "brain.turns"))
 	a.watch = peer.New(a.instance, func() bool { return a.ledger.Running() > 0 }, a.peerChanged,
@@ -161,7 +165,7 @@ func (a *App) eventsLost() { token(a.missed) }
 
 func (a *App) endpoints() []bus.Endpoint {
 	dev := a.env.Bus.Device()
-	return []bus.Endpoint{
+	return append(a.skillEndpoints(dev),
 		bus.Command(func(ctx context.Context, cmd proto.TurnAsk) (proto.TurnTicket, error) {
 			ticket, err := a.ledger.Ask(ctx, dev, cmd)
 			a.watch.PokeAll() // after it, so that it watches as while a turn runs
@@ -182,7 +186,7 @@ func (a *App) endpoints() []bus.Endpoint {
 		bus.Command(func(_ context.Context, cmd proto.SessionResume) (proto.SessionInfo, error) {
 			return a.sessions.Resume(dev, cmd.ID)
 		}),
-	}
+	)
 }
 
 // Detail is brain's part of its status.
@@ -197,6 +201,10 @@ type Detail struct {
 	Turns     int      `json:"turns"` // running now
 	Sessions  int      `json:"sessions"`
 	Tools     int      `json:"tools"`
+	// Skills is how many there are, or why there are none.
+	Skills string `json:"skills"`
+	// BadSkills are files that are no skills or not quite, with the reason.
+	BadSkills []string `json:"bad_skills,omitempty"`
 	// Withheld are the tools kept from an external chat server, with the reason.
 	Withheld map[string]string `json:"withheld,omitempty"`
 }
@@ -214,6 +222,11 @@ func (a *App) Detail() any {
 	d.Reachable, d.Reason, d.Model = a.chat.state()
 	offer, _ := a.catalog.Known()
 	d.Tools = len(offer.Specs)
+	list := a.listSkills(a.env.Bus.Device())
+	d.Skills, d.BadSkills = fmt.Sprintf("%d in %s", len(list.Known), list.Dir), list.Warnings
+	if list.Off != "" {
+		d.Skills = "off: " + list.Off
+	}
 	if d.Route == config.RouteExternal {
 		d.Withheld = map[string]string{}
 		for _, s := range offer.Specs {

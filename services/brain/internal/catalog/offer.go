@@ -49,6 +49,14 @@ func (o Offer) External() Offer {
 	return o.without(func(s proto.ToolSpec) bool { return !s.External })
 }
 
+// With gives the offer with one more tool, which takes the place of one of the
+// same name.
+func (o Offer) With(spec proto.ToolSpec) Offer {
+	o = o.without(func(s proto.ToolSpec) bool { return s.Name == spec.Name })
+	o.Specs = append(o.Specs, spec)
+	return o
+}
+
 // Spent gives the offer of a turn that may call no more built-in tools.
 func (o Offer) Spent() Offer {
 	return o.without(func(s proto.ToolSpec) bool { return s.Native })

@@ -23,6 +23,7 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/skill"
 	"example.org/desktop-assistant/services/brain/internal/turn"
 )
 
@@ -50,7 +51,7 @@ func in(t *testing.T, f func(d *desk)) {
 		d := &desk{t: t, store: session.New(0), cancel: cancel}
 		d.Ledger = New(turn.Env{
 			Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Bus: d, Model: d, Tools: d, Asker: "brain/test", Languages: []string{"en", "it"},
+			Bus: d, Model: d, Tools: d, Skills: skill.New("", nil), Asker: "brain/test", Languages: []string{"en", "it"},
 			Settings: turn.Settings{Intents: "fallback", Route: "local", HistoryMessages: 20,
 				STTDeadline: 30 * time.Second, ListenLimit: time.Minute, LoadingLimit: time.Minute},
 		}, d, d.store, filepath.Join(t.TempDir(), "turns"))

@@ -44,6 +44,7 @@ const (
 	ToolFailed   Key = "tool_failed"   // a tool could not do it; {reason}
 	Unconfirmed  Key = "unconfirmed"   // the user did not say yes to a tool
 	Done         Key = "done"          // a tool did it and printed nothing
+	SkillLoaded  Key = "skill_loaded"  // a message that only loads skills; {names}
 	NoVoice      Key = "no_voice"      // the speech engine is gone: shown only
 	Internal     Key = "internal"      // a defect of ours
 )

@@ -239,6 +239,14 @@ var table = map[Key]map[string]string{
 	Done: {
 		"en": "Done.", "it": "Fatto.", "de": "Erledigt.", "fr": "C'est fait.", "es": "Hecho.", "pt": "Feito.",
 	},
+	SkillLoaded: {
+		"en": "I have loaded {names}.",
+		"it": "Ho caricato {names}.",
+		"de": "Ich habe {names} geladen.",
+		"fr": "J'ai chargé {names}.",
+		"es": "He cargado {names}.",
+		"pt": "Carreguei {names}.",
+	},
 	NoVoice: {
 		"en": "I can't speak: the speech engine is gone.",
 		"it": "Non posso parlare: il sintetizzatore vocale non c'è.",

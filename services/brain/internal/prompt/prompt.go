@@ -21,7 +21,8 @@ const lastNote = "\n\n(No more tools can be used for this question. Answer now w
 
 // Opening is what a prompt begins with.
 type Opening struct {
-	System   string // "" for none
+	System   string   // "" for none
+	Skills   []string // of loaded ones, in load order: the text below its header
 	Past     []session.Exchange
 	Question string
 	Tools    []proto.ToolSpec // that the model may see
@@ -37,7 +38,7 @@ type Prompt struct {
 	past      int // messages of earlier turns among them
 	tools     []model.Tool
 	spent     []model.Tool // offered by earlier requests only
-	round     int // rounds of tool calls so far
+	round     int          // rounds of tool calls so far
 	rounds    int
 	bare      bool
 	shortened bool
@@ -50,6 +51,9 @@ func New(o Opening) *Prompt {
 	system := strings.TrimSpace(o.System)
 	if o.Rounds > 0 && dated(o.Tools) {
 		system = strings.TrimSpace(system + "\n" + o.Today.Format("Today is Monday 2006-01-02."))
+	}
+	for _, text := range o.Skills {
+		system = strings.TrimSpace(system + "\n\n" + text)
 	}
 	if system != "" {
 		p.add(model.Message{Role: model.RoleSystem, Content: system})

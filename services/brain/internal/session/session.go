@@ -47,6 +47,7 @@ type conversation struct {
 	exchanges []Exchange
 	count     int // of all exchanges, dropped ones too
 	title     string
+	skills    []string // loaded, in load order
 	used      time.Time
 }
 
@@ -61,12 +62,31 @@ func New(idle time.Duration) *Store {
 func (s *Store) Current(dev string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.sessions[s.current[dev]]
-	if c == nil || s.idle > 0 && time.Since(c.used) > s.idle {
+	c := s.going(dev)
+	if c == nil {
 		c = s.begin(dev)
 	}
 	c.used = time.Now()
 	return c.id
+}
+
+// Going is the id of the device's conversation, "" when the next question would
+// begin one.
+func (s *Store) Going(dev string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.going(dev); c != nil {
+		return c.id
+	}
+	return ""
+}
+
+func (s *Store) going(dev string) *conversation {
+	c := s.sessions[s.current[dev]]
+	if c == nil || s.idle > 0 && time.Since(c.used) > s.idle {
+		return nil
+	}
+	return c
 }
 
 // Has says whether a conversation exists.
@@ -159,6 +179,41 @@ func (s *Store) Record(id string, e Exchange) {
 	if len(c.exchanges) > maxExchanges {
 		c.exchanges = slices.Clone(c.exchanges[1:])
 	}
+}
+
+// Skills are the names of the skills loaded in a conversation, in load order.
+func (s *Store) Skills(id string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.sessions[id]; c != nil {
+		return slices.Clone(c.skills)
+	}
+	return nil
+}
+
+// LoadSkill keeps a skill for a conversation. It reports false when it is kept
+// already, or the conversation is gone.
+func (s *Store) LoadSkill(id, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.sessions[id]
+	if c == nil || slices.Contains(c.skills, name) {
+		return false
+	}
+	c.skills = append(c.skills, name)
+	return true
+}
+
+// UnloadSkill lets go of a skill. It reports false when it was not kept.
+func (s *Store) UnloadSkill(id, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.sessions[id]
+	if c == nil || !slices.Contains(c.skills, name) {
+		return false
+	}
+	c.skills = slices.DeleteFunc(c.skills, func(n string) bool { return n == name })
+	return true
 }
 
 // Language is the language last spoken in a conversation, "" when nothing was

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ var ErrUnknown = errors.New("no such skill")
 // Folder is the folder of the skills. It is safe for use by many goroutines.
 type Folder struct {
 	dir string
+	log *slog.Logger
 
 	mu    sync.Mutex
 	known map[string]entry // by the sub-folder's name; nil when nothing was read
@@ -56,8 +58,9 @@ func stateOf(info fs.FileInfo) state {
 	return s
 }
 
-// New makes the folder of that path, which need not be there.
-func New(dir string) *Folder { return &Folder{dir: dir} }
+// New makes the folder of that path, which need not be there; "" is none. What
+// it has to warn of is logged once.
+func New(dir string, log *slog.Logger) *Folder { return &Folder{dir: dir, log: log} }
 
 // Dir is its path.
 func (f *Folder) Dir() string { return f.dir }
@@ -74,7 +77,13 @@ func (f *Folder) Shelf() Shelf {
 	}
 	found, same := f.entries(list)
 	if !same {
+		was := f.last.Warnings
 		f.last = f.shelf(found)
+		for _, w := range f.last.Warnings {
+			if !slices.Contains(was, w) {
+				f.log.Warn("a skill is not as it should be", "what", w)
+			}
+		}
 	}
 	f.known = map[string]entry{}
 	for _, e := range found {

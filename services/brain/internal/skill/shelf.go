@@ -33,6 +33,9 @@ func (s Shelf) Find(name string) (Skill, bool) {
 	return s.Skills[i], true
 }
 
+// Same says whether two names are one skill's: case does not matter.
+func Same(a, b string) bool { return fold(a) == fold(b) }
+
 // Names are the names of all skills.
 func (s Shelf) Names() []string {
 	names := make([]string, 0, len(s.Skills))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ func shelf(names ...string) Shelf {
 
 func TestChanges(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "skills")
-	f := New(dir)
+	f := New(dir, slog.New(slog.DiscardHandler))
 	if s := f.Shelf(); !errors.Is(s.Err, fs.ErrNotExist) || len(s.Skills) != 0 {
 		t.Fatalf("no folder: %+v", s)
 	}
@@ -101,7 +102,7 @@ func TestMoreThanAreUsed(t *testing.T) {
 	for i := range maxSkills + 2 {
 		write(t, dir, fmt.Sprintf("s%04d", i), source(fmt.Sprintf("s%04d", i), strings.Repeat("x", 200), "x"))
 	}
-	f := New(dir)
+	f := New(dir, slog.New(slog.DiscardHandler))
 	s := f.Shelf()
 	if len(s.Skills) != maxSkills || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "only the first 1000") {
 		t.Errorf("%d, %q", len(s.Skills), s.Warnings)
@@ -216,7 +217,7 @@ func BenchmarkShelf(b *testing.B) {
 		name := fmt.Sprintf("skill-%03d", i)
 		write(b, dir, name, source(name, "Does something. Often.", strings.Repeat("text ", 1000)))
 	}
-	f := New(dir)
+	f := New(dir, slog.New(slog.DiscardHandler))
 	s := f.Shelf()
 	b.Run("unchanged", func(b *testing.B) {
 		for b.Loop() {

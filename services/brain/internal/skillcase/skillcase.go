@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/services/brain/internal/skill"
@@ -63,7 +64,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	lines.Buffer(nil, maxLine)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	folder := skill.New("")
+	folder := skill.New("", nil)
 	var shelf skill.Shelf
 	for lines.Scan() {
 		var req request
@@ -72,7 +73,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			answer = failed{"decode request: " + err.Error()}
 		} else {
 			if req.Op == "load" {
-				folder = skill.New(req.Dir)
+				folder = skill.New(req.Dir, slog.New(slog.DiscardHandler))
 				shelf = folder.Shelf()
 			}
 			answer = reply(folder, shelf, req)

@@ -24,8 +24,9 @@ const momentAfter = 4 * time.Second
 // tells of it has to fit the bus.
 const maxAnswer = 64 << 10
 
-// answer begins the answer: local intents or the model.
-func (r *run) answer(ctx context.Context) {
+// answer begins the answer: local intents or the model, which gets the texts of
+// the loaded skills.
+func (r *run) answer(ctx context.Context, loaded []skillText) {
 	if !r.answering() {
 		return
 	}
@@ -37,8 +38,9 @@ func (r *run) answer(ctx context.Context) {
 	if r.env.Settings.Intents == config.IntentsFirst && r.matchIntent(ctx) {
 		return
 	}
+	r.shown = r.withSkills(r.shown)
 	r.prompt = prompt.New(prompt.Opening{
-		System: r.env.Settings.System, Question: r.text, Tools: r.shown.Specs,
+		System: r.env.Settings.System, Skills: r.give(loaded), Question: r.text, Tools: r.shown.Specs,
 		Past:   r.env.Book.History(r.Session, r.env.Settings.HistoryMessages),
 		Rounds: r.env.Settings.Rounds, Today: time.Now(),
 	})

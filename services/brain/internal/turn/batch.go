@@ -37,6 +37,10 @@ func (r *run) pump(ctx context.Context) {
 			r.confirm(ctx, c)
 			continue
 		}
+		if r.isSkill(c) {
+			r.startSkill(c)
+			continue
+		}
 		r.startCall(ctx, c)
 	}
 	if r.batch.Over() {
@@ -130,18 +134,25 @@ func (r *run) batchDone(ctx context.Context) {
 // toolsLost ends the calls that a vanished toolrunner was running.
 func (r *run) toolsLost(ctx context.Context) {
 	for _, c := range r.running() {
+		if r.isSkill(c) {
+			continue
+		}
 		c.Cancel()
 		r.callFailed(c, proto.Errorf(proto.CodeDisconnected, "tool "+c.Name, "toolrunner is gone"))
 	}
 	r.next(ctx)
 }
 
-// cancelCalls ends the calls that run; toolrunner tells how they ended.
+// cancelCalls ends the calls that run; toolrunner tells how its own ended.
 func (r *run) cancelCalls() {
 	for _, c := range r.running() {
-		r.cancelTool(c)
 		c.Cancel()
-		r.endCall(c, proto.ToolResult{Call: c.BusID, Kind: proto.KindCancelled})
+		r.endCall(c, proto.ToolResult{Call: c.BusID, Kind: proto.KindCancelled, Result: "error: cancelled"})
+		if r.isSkill(c) {
+			r.publish(c.Finished())
+			continue
+		}
+		r.cancelTool(c)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/skill"
 )
 
 // Env is the world of a turn, shared by all turns.
@@ -22,6 +23,7 @@ type Env struct {
 	Tools     Tools
 	Mouth     Mouth
 	Book      Book
+	Skills    Skills
 	Asker     string   // this process, for calls and sentences
 	Languages []string // configured, the default first; never empty
 	Settings  Settings
@@ -83,4 +85,14 @@ type Mouth interface {
 type Book interface {
 	History(id string, messages int) []session.Exchange
 	Record(id string, e session.Exchange)
+	// Skills are the names of those loaded, in load order. LoadSkill adds one and
+	// reports whether it is new.
+	Skills(id string) []string
+	LoadSkill(id, name string) bool
+}
+
+// Skills is the user's skills, as [skill.Folder] is. Both read files.
+type Skills interface {
+	Shelf() skill.Shelf
+	Text(s skill.Shelf, name string) (string, error)
 }

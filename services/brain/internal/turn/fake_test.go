@@ -21,6 +21,7 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/catalog"
 	"example.org/desktop-assistant/services/brain/internal/model"
 	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/skill"
 	"example.org/desktop-assistant/services/brain/internal/stream"
 )
 
@@ -69,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	w.spec = Spec{ID: "t1", Session: w.book.Current("local"), Device: "local", Origin: proto.OriginText, Speak: true}
 	w.env = Env{
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Bus: w, Model: w.model, Tools: w.tools, Mouth: w.mouth, Book: w.book, Asker: "brain/test", Languages: []string{"en", "it"},
+		Bus: w, Model: w.model, Tools: w.tools, Mouth: w.mouth, Book: w.book, Skills: skill.New("", nil), Asker: "brain/test", Languages: []string{"en", "it"},
 		Settings: Settings{
 			System: "Be brief.", Rounds: 3, Intents: "fallback", Route: "local", HistoryMessages: 20,
 			STTDeadline: 30 * time.Second, ListenLimit: 130 * time.Second,

@@ -90,13 +90,35 @@ func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
 	r.asked = true
 	r.clock.asked = time.Now()
 	stop(r.deadline)
+	r.spawn(func() {
+		shelf := r.env.Skills.Shelf()
+		names, rest := shelf.Match(text, r.Origin == proto.OriginVoice)
+		r.post(func(ctx context.Context, r *run) {
+			r.shelf = shelf
+			r.read(ctx, rest, language, names, after)
+		})
+	})
+}
+
+// read goes on with a question of which is known what skills it asks for.
+func (r *run) read(ctx context.Context, text, language string, skills []string, after []*Turn) {
+	if r.ending() {
+		return
+	}
+	for _, name := range skills {
+		r.keepSkill(name, proto.ByUser)
+	}
 	r.text = text
 	if language == "" {
 		language = speech.Language(text, r.language, r.env.Languages)
 	}
 	r.language, r.prior = language, language
 	r.publish(proto.TurnAsked{Text: text, Language: language})
-	offered := r.offered
+	if text == "" && len(skills) > 0 {
+		r.skillsOnly(ctx, skills)
+		return
+	}
+	offered, shelf := r.offered, r.shelf
 	r.spawn(func() {
 		if !offered { // toolrunner may have come meanwhile
 			offer := r.env.Tools.Offer(ctx)
@@ -109,6 +131,7 @@ func (r *run) ask(ctx context.Context, text, language string, after []*Turn) {
 				return
 			}
 		}
-		r.post(func(ctx context.Context, r *run) { r.answer(ctx) })
+		loaded := r.loaded(shelf)
+		r.post(func(ctx context.Context, r *run) { r.answer(ctx, loaded) })
 	})
 }

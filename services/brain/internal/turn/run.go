@@ -17,6 +17,7 @@ import (
 	"example.org/desktop-assistant/services/brain/internal/phrase"
 	"example.org/desktop-assistant/services/brain/internal/prompt"
 	"example.org/desktop-assistant/services/brain/internal/session"
+	"example.org/desktop-assistant/services/brain/internal/skill"
 	"example.org/desktop-assistant/services/brain/internal/voice"
 )
 
@@ -31,7 +32,7 @@ type run struct {
 	// The question.
 	deadline *time.Timer // for the transcript
 	asked    bool
-	text     string // of it
+	text     string // of it, once it is read; "" when it only loads skills
 	language string // of it, before it the spec's
 
 	// The answer.
@@ -40,13 +41,15 @@ type run struct {
 	shown    catalog.Offer // those the model may see now
 	natives  int           // calls of built-in tools so far
 	prompt   *prompt.Prompt
-	attempt  int         // counts requests, so that a stale reply is known
-	stopChat func()      // ends the request under way
-	written  bool        // this request gave text
-	length   int         // bytes of all requests' text
-	before   int         // lines there were before it
-	again    bool        // a request was made twice because it gave nothing
-	loading  *time.Timer // until when a loading server is waited for
+	shelf    skill.Shelf     // the skills there are
+	given    map[string]bool // skills whose text the model has
+	attempt  int             // counts requests, so that a stale reply is known
+	stopChat func()          // ends the request under way
+	written  bool            // this request gave text
+	length   int             // bytes of all requests' text
+	before   int             // lines there were before it
+	again    bool            // a request was made twice because it gave nothing
+	loading  *time.Timer     // until when a loading server is waited for
 	splitter *speech.Splitter
 	prior    string          // language of the last sentence
 	batch    *batch.Batch    // calls of this round, nil when none run

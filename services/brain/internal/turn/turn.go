@@ -133,7 +133,7 @@ func (t *Turn) main(ctx context.Context, env Env) {
 	res := r.live(ctx)
 	close(t.deaf)
 	t.asking.Store(nil)
-	if r.asked {
+	if r.text != "" {
 		env.Book.Record(t.Session, r.exchange())
 	}
 	result := Result{ID: t.ID, End: res.end, Err: res.err, Asked: r.asked}
