@@ -24,13 +24,16 @@ const engineRate = 8000
 
 // An engine of the test: a word lasts 100 ms; "broken" breaks it, "gone" ends it.
 type engine struct {
-	mu   sync.Mutex
-	said []synth.Sentence
+	mu    sync.Mutex
+	said  []synth.Sentence
+	timed bool          // it tells where words end
+	gate  chan struct{} // "wait" waits for it
 }
 
 func (e *engine) Name() string     { return "test" }
 func (e *engine) Version() string  { return "7" }
 func (e *engine) Voices() []string { return []string{"a", "b"} }
+func (e *engine) Timed() bool      { return e.timed }
 func (e *engine) Detail() any      { return nil }
 func (e *engine) Close()           {}
 
@@ -38,12 +41,15 @@ func (e *engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Em
 	e.mu.Lock()
 	e.said = append(e.said, s)
 	e.mu.Unlock()
+	at := 0
 	for _, word := range strings.Fields(s.Text) {
 		switch word {
 		case "broken":
 			return proto.Errorf(proto.CodeFailed, "speak", "it broke")
 		case "gone":
 			return proto.Errorf(proto.CodeUnavailable, "speak", "the engine is gone").WithHint("install it")
+		case "wait":
+			<-e.gate
 		case "never":
 			<-ctx.Done()
 			return ctx.Err()
@@ -52,7 +58,11 @@ func (e *engine) Synthesize(ctx context.Context, s synth.Sentence, emit synth.Em
 		for i := range samples {
 			samples[i] = 0.5
 		}
-		emit(synth.Sound{Rate: engineRate, Samples: samples})
+		sound := synth.Sound{Rate: engineRate, Samples: samples}
+		if at += strings.Index(s.Text[at:], word) + len(word); e.timed {
+			sound.Words = []synth.Word{{At: len(samples), Text: at}}
+		}
+		emit(sound)
 	}
 	return ctx.Err()
 }

@@ -5,8 +5,10 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
@@ -59,7 +61,11 @@ func (m *maker) run(ctx context.Context) {
 	for {
 		j, jobCtx, done := m.take(ctx)
 		if done != nil {
-			j.clip.End(m.make(jobCtx, j))
+			if k, ok := m.partner(j); ok {
+				m.together(jobCtx, j, k)
+			} else {
+				j.clip.End(m.make(jobCtx, j))
+			}
 			done()
 			continue
 		}
@@ -111,4 +117,68 @@ func (j job) attempt(ctx context.Context) (some bool, err error) {
 		j.clip.Append(sound)
 	})
 	return some, err
+}
+
+// shortest is how many letters are said well alone: models babble behind a word or
+// two.
+const shortest = 12
+
+// partner takes the next job too when it belongs to a sentence that is too short to
+// be said alone.
+func (m *maker) partner(j job) (k job, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.jobs) == 0 || utf8.RuneCountInString(j.sentence.Text) >= shortest {
+		return k, false
+	}
+	k = m.jobs[0]
+	a, b := j.sentence, k.sentence
+	if j.engine != k.engine || !j.engine.Timed() || a.Text == "" || b.Text == "" || a.Language != b.Language || a.Voice != b.Voice || a.Fixed || b.Fixed {
+		return k, false
+	}
+	m.jobs = m.jobs[1:]
+	return k, true
+}
+
+// together says two sentences in one go, and parts the sound where the first ends.
+func (m *maker) together(ctx context.Context, j, k job) {
+	both := j
+	both.sentence.Text += " " + k.sentence.Text
+	first := len(j.sentence.Text)
+	some, over := false, false
+	err := both.engine.Synthesize(ctx, both.sentence, func(sound synth.Sound) {
+		some = true
+		if over {
+			k.clip.Append(shift(sound, first+1))
+			return
+		}
+		n := slices.IndexFunc(sound.Words, func(w synth.Word) bool { return w.Text >= first })
+		if n < 0 {
+			j.clip.Append(sound)
+			return
+		}
+		over = true
+		at := sound.Words[n].At
+		j.clip.Append(synth.Sound{Rate: sound.Rate, Samples: sound.Samples[:at:at], Words: sound.Words[:n+1]})
+		j.clip.End(nil)
+		rest := synth.Sound{Rate: sound.Rate, Samples: sound.Samples[at:]}
+		for _, w := range sound.Words[n+1:] {
+			rest.Words = append(rest.Words, synth.Word{At: w.At - at, Text: w.Text})
+		}
+		k.clip.Append(shift(rest, first+1))
+	})
+	if err != nil && !some { // each alone, then
+		j.clip.End(m.make(ctx, j))
+		err = m.make(ctx, k)
+	}
+	j.clip.End(err)
+	k.clip.End(err)
+}
+
+// shift makes words of the second sentence count from its own beginning.
+func shift(s synth.Sound, by int) synth.Sound {
+	for i := range s.Words {
+		s.Words[i].Text = max(0, s.Words[i].Text-by)
+	}
+	return s
 }

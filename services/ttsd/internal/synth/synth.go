@@ -52,6 +52,8 @@ type Engine interface {
 	Version() string
 	// Voices lists what it can speak, sorted, in the engine's own names.
 	Voices() []string
+	// Timed says that its sounds tell their words.
+	Timed() bool
 	// Detail is shown by the status as JSON: what it is made of. nil is fine.
 	Detail() any
 	Synthesize(ctx context.Context, s Sentence, emit Emit) error

@@ -30,10 +30,11 @@ func New(first, second synth.Engine, told func(error)) *Engine {
 	return &Engine{first: first, second: second, told: told}
 }
 
-// Name, Version, Voices and Detail are the first one's.
+// Name, Version, Voices, Timed and Detail are the first one's.
 func (e *Engine) Name() string     { return e.first.Name() }
 func (e *Engine) Version() string  { return e.first.Version() }
 func (e *Engine) Voices() []string { return e.first.Voices() }
+func (e *Engine) Timed() bool      { return e.first.Timed() }
 func (e *Engine) Detail() any      { return e.first.Detail() }
 
 // Backup is the name of the second one.

@@ -26,6 +26,7 @@ type scripted struct {
 func (s *scripted) Name() string     { return s.name }
 func (s *scripted) Version() string  { return s.name + " 1" }
 func (s *scripted) Voices() []string { return []string{s.name} }
+func (s *scripted) Timed() bool      { return false }
 func (s *scripted) Detail() any      { return s.name }
 func (s *scripted) Close()           { s.closed++ }
 

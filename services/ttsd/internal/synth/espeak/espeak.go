@@ -144,6 +144,9 @@ func (e *Engine) There() bool {
 // Voices are the languages it knows.
 func (e *Engine) Voices() []string { return slices.Clone(e.voices) }
 
+// Timed is false.
+func (e *Engine) Timed() bool { return false }
+
 // Detail is nothing: it is all in the version.
 func (e *Engine) Detail() any { return nil }
 

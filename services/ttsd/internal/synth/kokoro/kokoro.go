@@ -176,6 +176,9 @@ func (e *Engine) Version() string {
 // Voices are those of the file.
 func (e *Engine) Voices() []string { return e.set.Names() }
 
+// Timed says whether the model tells durations.
+func (e *Engine) Timed() bool { return len(e.model.outputs) > 1 }
+
 // Detail is what the status shows of it.
 type Detail struct {
 	Model          string            `json:"model"`
@@ -194,7 +197,7 @@ func (e *Engine) Detail() any {
 	d := Detail{
 		Model: e.config.Model, Voices: e.set.Path(), Runtime: e.file.Path, RuntimeVersion: e.file.Version,
 		Provider: e.provider, Threads: e.config.Threads, Phonemes: e.reader.Version(),
-		Durations: len(e.model.outputs) > 1, Blends: map[string]string{},
+		Durations: e.Timed(), Blends: map[string]string{},
 	}
 	if d.Threads == 0 {
 		d.Threads = onnx.Cores()

@@ -140,6 +140,9 @@ func (e *Engine) Version() string { return config.Redact(e.config.URL) }
 // Voices are those that the server lists.
 func (e *Engine) Voices() []string { return slices.Clone(e.voices) }
 
+// Timed is false.
+func (e *Engine) Timed() bool { return false }
+
 // Detail is what the status shows of it.
 type Detail struct {
 	URL    string            `json:"url"`

@@ -26,6 +26,7 @@ type counter struct {
 func (c *counter) Name() string     { return "counter" }
 func (c *counter) Version() string  { return c.version }
 func (c *counter) Voices() []string { return nil }
+func (c *counter) Timed() bool      { return false }
 func (c *counter) Detail() any      { return nil }
 func (c *counter) Close()           {}
 
