@@ -46,6 +46,11 @@ func lineKind(v *view, i int) (kind, int) {
 		return paragraph, start
 	case '|':
 		return grid, start
+	case '=':
+		return equalsLine(v, i), start
+	}
+	if next, _ := v.at(i + n); isEmoji(r) || r < 0x80 && (next == 0xFE0F || next == 0x20E3) {
+		return single, i + n // a check mark or keycap for a bullet
 	}
 	if after, ok := itemNumber(v, i); ok {
 		return single, after
@@ -73,6 +78,15 @@ func fenceStart(v *view, i, start int, mark rune) kind {
 			return paragraph
 		}
 	}
+}
+
+// equalsLine tells a line of equals signs, which stands below a heading.
+func equalsLine(v *view, i int) kind {
+	n := runLength(v, i, '=')
+	if r, _ := v.at(i + n); n > 2 && (r == '\n' || r == '\r' || r == eof) && !v.more {
+		return rule
+	}
+	return paragraph
 }
 
 func runLength(v *view, i int, mark rune) int {

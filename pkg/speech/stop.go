@@ -58,7 +58,7 @@ func (s *Splitter) stop(v *view, i int) (next int, end bool) {
 	if r, _ := v.at(next); r == eof || !unicode.IsSpace(r) || omission(v.b[:i], run) {
 		return next, false
 	}
-	if s.square && insideLink(v, next) {
+	if s.square && !bytes.ContainsRune(run, ']') && insideLink(v, next) {
 		_, n := v.at(i)
 		return i + n, false
 	}
@@ -263,8 +263,10 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 	plain := low[strings.LastIndexAny(low, "'’")+1:]
 	t := s.table
 	switch {
-	case token == "":
+	case token == "", s.label(token, before):
 		return false
+	case o.kind == opensNumber && hasEnding(low, t.Say("streets")):
+		return true // Goethestr. 12
 	case t.Never[low] || t.Never[plain] || t.Never[before+"_"+low]:
 		return true
 	case t.Number[low] || t.Number[plain]:
@@ -276,7 +278,7 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 		return !s.opensSentence(v, o, s.lang != "de")
 	case t.May[before+"_"+low]:
 		return !s.opensSentence(v, o, false)
-	case len(token) == 1 && s.lang != "en" && strings.Contains("acdeimnpsuvz", token) && initialFollows(v, o):
+	case len(token) == 1 && s.lang != "en" && strings.Contains("acdeimnopsuvz", token) && initialFollows(v, o):
 		return true // a. C.
 	case isOrdinal(token) && s.lang == "de":
 		return o.kind == opensCapital && !s.opensSentence(v, o, false) || o.kind == opensNumber && dateFollows(v, o.at)
@@ -284,6 +286,26 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 		return true // S.S. 36
 	case isInitial(token), isDotted(token):
 		return o.kind == opensCapital && !s.opensSentence(v, o, false)
+	}
+	return false
+}
+
+// label reports whether token is a letter that names a thing, as in "vitamin C",
+// or the English I: no initial of a person.
+func (s *Splitter) label(token, before string) bool {
+	r, n := utf8.DecodeRuneInString(token)
+	if n != len(token) || !unicode.IsUpper(r) {
+		return false
+	}
+	return s.table.In("label", before) || token == "I" && s.table.In("label.i", before)
+}
+
+// hasEnding reports whether word ends with one of a list of endings.
+func hasEnding(word, endings string) bool {
+	for end := range strings.FieldsSeq(endings) {
+		if strings.HasSuffix(word, end) {
+			return true
+		}
 	}
 	return false
 }

@@ -70,7 +70,7 @@ func Identify(sentence, prior string, configured []string) string {
 	return configured[best]
 }
 
-var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+")
+var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+|\\pL*\\d[\\pL\\d]*")
 
 // bareText drops code, targets of links and addresses. The text of a link is
 // like a title, in quotation marks.
@@ -142,15 +142,30 @@ func byScript(text string, prior int, configured []string) (int, bool) {
 		return slices.IndexFunc(configured, func(c string) bool { return lexicon.Primary(c) == lang })
 	}
 	ja, zh := index("ja"), index("zh")
-	switch {
+	switch chinese := strings.ContainsAny(text, onlyChinese) || hasAny(text, chineseWords); {
 	case ja < 0 && zh < 0:
 		return max(prior, 0), true
 	case zh < 0, kana > 0 && ja >= 0:
 		return ja, true
-	case han < 4 && prior >= 0 && prior == ja:
+	case ja >= 0 && !chinese && strings.ContainsAny(text, onlyJapanese):
+		return ja, true
+	case han < 4 && !chinese && prior >= 0 && prior == ja:
 		return ja, true
 	}
 	return zh, true
+}
+
+// Characters that one of the two writes otherwise or not at all: for Chinese
+// short forms and particles, for Japanese the short forms of its own.
+const (
+	onlyChinese  = "吗呢吧你们这哪么见谢东车马鱼鸟说话问间门开关电脑热让请谁觉现观听读买卖红绿银铁钱钟头发对时过还进远运动书长张难欢乐爱妈爸她它很啊呀哦嗯嘛啦您咱为个几岁气样习经给虽应该办阳阴飞页题饭馆鸡无嗎們這麼說妳"
+	onlyJapanese = "円気売読駅図広歩変戦実検験権観込働勧歓帰処拝仏両桜沢浜渋県圧囲々"
+)
+
+var chineseWords = strings.Fields("是的 不是 不要 可以 好的 没有 知道 什么 怎么 今天 明天 昨天 天气")
+
+func hasAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // latinSentence tells a sentence that quotes a CJK word from a CJK sentence with
@@ -204,11 +219,12 @@ func cutWords(text string) []word {
 	fields := strings.FieldsFunc(text, func(r rune) bool {
 		return r != '\'' && r != '\u2011' && !unicode.IsLetter(r) && !unicode.IsMark(r)
 	})
+	shouted := allCaps && (len(fields) > 3 || isShouted(fields))
 	for i, w := range fields {
 		w = strings.Trim(w, "'")
 		low := strings.ToLower(w)
 		capital := w != low
-		acronym := len(w) > 1 && w == strings.ToUpper(w) && (!allCaps || len(fields) < 4)
+		acronym := len(w) > 1 && w == strings.ToUpper(w) && (!allCaps || !shouted)
 		if w == "" || neutral[low] || acronym || len(w) == 1 && !strings.Contains("aeioy", low) {
 			continue
 		}
@@ -216,6 +232,22 @@ func cutWords(text string) []word {
 		out = append(out, word{low, capital && !allCaps, capital && i > 0 && !allCaps})
 	}
 	return out
+}
+
+// isShouted reports whether a few words in capitals are words and not acronyms:
+// two that some language lists, or a long one.
+func isShouted(fields []string) bool {
+	known := 0
+	for _, w := range fields {
+		low := strings.ToLower(w)
+		if slices.ContainsFunc(lexicon.Languages(), func(l string) bool { return lists(l, low) }) {
+			known++
+			if utf8.RuneCountInString(w) > 4 {
+				known++
+			}
+		}
+	}
+	return known > 1
 }
 
 // score returns the evidence for each configured language.

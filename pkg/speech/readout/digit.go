@@ -13,6 +13,7 @@ var (
 	fourParts = regexp.MustCompile(`\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(:\d{1,5}\b)?`)
 	spaced    = regexp.MustCompile(`\b([1-9]\d{0,2})((?:[ ']\d{3})+)\b`)
 	grouped   = regexp.MustCompile(`\b\d{1,3}([.,])\d{3}(?:[.,]\d{3})+\b`)
+	dotGroups = regexp.MustCompile(`^[1-9]\d?(\.\d{3})+$`)
 	enComma   = regexp.MustCompile(`\b(\d+),(\d{1,2})\b`)
 	enPoint   = regexp.MustCompile(`(^|[ (])\.(\d)`)
 	longTail  = regexp.MustCompile(`\b(\d+)[.,](\d{5,})\b`)
@@ -64,6 +65,9 @@ func (r *reader) isPhone(h hit) bool {
 	}
 	if r.Lang == "fr" && groups == 5 && count == 10 {
 		return false // read in pairs
+	}
+	if groups > 2 && r.Lang != "en" && dotGroups.MatchString(text) {
+		return false
 	}
 	switch {
 	case strings.HasPrefix(text, "+"), strings.HasPrefix(text, "00") && count > 9:
