@@ -25,10 +25,11 @@ type Keyboard struct {
 	Release func() // gives the terminal back; to be called at the end
 }
 
-// Read begins to read in. With a person at a terminal it shows a prompt that
-// stays, with what is typed, below whatever the console writes to out.
+// Read begins to read in. With a person at a terminal that can redraw a line
+// it shows a prompt that stays, with what is typed, below whatever the console
+// writes to out.
 func Read(ctx context.Context, c *Console, in io.Reader, out io.Writer, prompt string) (*Keyboard, error) {
-	if !Person(in, out) {
+	if kind := os.Getenv("TERM"); !Person(in, out) || kind == "" || kind == "dumb" { // cannot redraw a line
 		return &Keyboard{Lines: Lines(ctx, in), Release: func() {}}, nil
 	}
 	return attach(ctx, c, in.(*os.File), out.(*os.File), prompt)
@@ -90,11 +91,8 @@ func attach(ctx context.Context, c *Console, inFile, outFile *os.File, prompt st
 	return k, nil
 }
 
-// Person says whether somebody sits at a terminal that can redraw a line.
-func Person(in io.Reader, out io.Writer) bool {
-	dumb := os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == ""
-	return terminal(in) && terminal(out) && !dumb
-}
+// Person says whether somebody sits at a terminal.
+func Person(in io.Reader, out io.Writer) bool { return terminal(in) && terminal(out) }
 
 // terminal says whether v is a terminal.
 func terminal(v any) bool {

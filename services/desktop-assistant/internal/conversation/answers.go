@@ -53,12 +53,16 @@ func (a *Answers) Take(ctx context.Context, q proto.TurnQuestion) {
 	}
 }
 
-// read takes each line for the answer to the last question.
+// read takes each line for the answer to the last question. The end of the input
+// (Ctrl-D) is a no.
 func (a *Answers) read(ctx context.Context) {
 	for line := range console.Lines(ctx, a.In) {
 		if q := a.last.Swap(nil); q != nil {
 			a.answer(ctx, *q, console.Agreed(line, q.Text, q.Language))
 		}
+	}
+	if q := a.last.Swap(nil); q != nil && ctx.Err() == nil {
+		a.answer(ctx, *q, false)
 	}
 }
 

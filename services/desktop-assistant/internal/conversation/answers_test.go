@@ -80,7 +80,11 @@ func TestAnswersAtATerminal(t *testing.T) {
 			t.Errorf("%q: %+v", c.line, got)
 		}
 	}
-	if err := keys.Close(); err != nil {
+	a.Take(t.Context(), lamp)
+	if err := keys.Close(); err != nil { // Ctrl-D
 		t.Fatal(err)
+	}
+	if got := <-answers; got.Yes || got.Call != lamp.Call {
+		t.Errorf("at the end of the input: %+v", got)
 	}
 }
