@@ -151,6 +151,18 @@ func TestShorten(t *testing.T) {
 	}
 }
 
+// Skills stand behind the date, in load order, whatever comes before them.
+func TestSkillsInThePrompt(t *testing.T) {
+	o := opening("now", "search")
+	o.Skills = []string{"[skill: b]\nB.", "[skill: a]\nA."}
+	const both = "[skill: b]\nB.\n\n[skill: a]\nA. | user:q"
+	want(t, New(o), "system:Be brief.\nToday is Monday 2026-11-30.\n\n"+both+" | tool now | tool search")
+	o.Tools = nil
+	want(t, New(o), "system:Be brief.\n\n"+both)
+	o.System = ""
+	want(t, New(o), "system:"+both)
+}
+
 // One long exchange is what fills a context: it goes with all before it.
 func TestShortenByLength(t *testing.T) {
 	for long, left := range map[int]string{0: "q1", 1: "q2", 3: "q"} {

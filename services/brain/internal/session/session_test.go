@@ -5,6 +5,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,4 +107,34 @@ func TestBounds(t *testing.T) {
 	if s.Language(id) != "en" || s.Language("nope") != "" {
 		t.Error("language of the session")
 	}
+}
+
+func TestSkills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(time.Hour)
+		if id := s.Going("local"); id != "" || s.Skills(id) != nil || s.LoadSkill(id, "poet") || s.UnloadSkill(id, "poet") {
+			t.Error("there is no session yet")
+		}
+		id := s.Current("local")
+		if !s.LoadSkill(id, "smith") || !s.LoadSkill(id, "poet") || s.LoadSkill(id, "smith") {
+			t.Error("load")
+		}
+		if list := s.Skills(id); s.Going("local") != id || !slices.Equal(list, []string{"smith", "poet"}) {
+			t.Errorf("loaded %q", list)
+		}
+		if !s.UnloadSkill(id, "smith") || s.UnloadSkill(id, "smith") || !slices.Equal(s.Skills(id), []string{"poet"}) {
+			t.Errorf("left %q", s.Skills(id))
+		}
+		other := s.Begin("local").ID
+		if len(s.Skills(other)) > 0 {
+			t.Error("skills go over into another session")
+		}
+		if _, err := s.Resume("local", id); err != nil || !slices.Equal(s.Skills(s.Going("local")), []string{"poet"}) {
+			t.Errorf("resumed with %q, %v", s.Skills(id), err)
+		}
+		time.Sleep(2 * time.Hour)
+		if s.Going("local") != "" {
+			t.Error("idle for too long and going on")
+		}
+	})
 }

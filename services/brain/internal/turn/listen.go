@@ -4,7 +4,9 @@ package turn
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode"
 
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
@@ -108,13 +110,17 @@ func (r *run) read(ctx context.Context, text, language string, skills []string, 
 	for _, name := range skills {
 		r.keepSkill(name, proto.ByUser)
 	}
+	only := len(skills) > 0 && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+	if only { // a full stop behind a call is no question
+		text = ""
+	}
 	r.text = text
 	if language == "" {
 		language = speech.Language(text, r.language, r.env.Languages)
 	}
 	r.language, r.prior = language, language
 	r.publish(proto.TurnAsked{Text: text, Language: language})
-	if text == "" && len(skills) > 0 {
+	if only {
 		r.skillsOnly(ctx, skills)
 		return
 	}
