@@ -398,21 +398,26 @@ func TestLanguages(t *testing.T) {
 }
 
 func TestAPIKey(t *testing.T) {
-	log := bustest.Log(t)
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m := config.Model{APIKeyEnv: "TEST_BRAIN_KEY", APIKeyFile: file}
-	if got := apiKey(m, log); got != "from-file" {
-		t.Errorf("%q", got)
+	if got, err := apiKey(m); got != "from-file" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 	t.Setenv("TEST_BRAIN_KEY", "from-env")
-	if got := apiKey(m, log); got != "from-env" {
-		t.Errorf("%q", got)
+	if got, err := apiKey(m); got != "from-env" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
-	if got := apiKey(config.Model{APIKeyFile: file + "x"}, log); got != "" {
-		t.Errorf("%q", got)
+	if got, err := apiKey(config.Model{APIKeyFile: file + "x"}); got != "" || err == nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := apiKey(config.Model{APIKeyEnv: "TEST_BRAIN_NO_KEY"}); got != "" || err == nil || !strings.Contains(err.Error(), "TEST_BRAIN_NO_KEY") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := apiKey(config.Model{}); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)

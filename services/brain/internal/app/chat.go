@@ -35,7 +35,7 @@ type Model interface {
 func client(cfg config.Config, log *slog.Logger) (*model.Client, error) {
 	m := cfg.Model
 	return model.New(model.Options{
-		BaseURL: cfg.LLM, Model: m.Name, APIKey: func() string { return apiKey(m, log) }, Thinking: m.Thinking,
+		BaseURL: cfg.LLM, Model: m.Name, APIKey: func() (string, error) { return apiKey(m) }, Thinking: m.Thinking,
 		Timeouts: model.Timeouts{
 			Connect: m.ConnectS.Duration(), FirstToken: m.FirstTokenS.Duration(),
 			Idle: m.IdleS.Duration(), Total: m.TotalS.Duration(),
@@ -45,28 +45,25 @@ func client(cfg config.Config, log *slog.Logger) (*model.Client, error) {
 }
 
 // apiKey reads the key anew for each request, so that it can be changed and is
-// not kept. Of one that cannot be used the log tells; the server then asks for it.
-func apiKey(m config.Model, log *slog.Logger) string {
-	if m.APIKeyEnv != "" {
-		if key := strings.TrimSpace(os.Getenv(m.APIKeyEnv)); key != "" {
-			return key
-		}
+// not kept. "" without an error means that none is configured.
+func apiKey(m config.Model) (string, error) {
+	if key := strings.TrimSpace(os.Getenv(m.APIKeyEnv)); key != "" {
+		return key, nil
 	}
-	if m.APIKeyFile == "" {
-		return ""
+	switch {
+	case m.APIKeyFile != "":
+		return readKey(m.APIKeyFile)
+	case m.APIKeyEnv != "":
+		return "", fmt.Errorf("the environment variable %s is not set", m.APIKeyEnv)
 	}
-	key, err := readKey(m.APIKeyFile)
-	if err != nil {
-		log.Warn("read api key", "error", err)
-	}
-	return key
+	return "", nil
 }
 
 // maxKey is more than any key has, in bytes.
 const maxKey = 16 << 10
 
 // readKey reads a key from a file that only its owner can read.
-func readKey(name string) (string, error) {
+func readKey(name string) (key string, err error) {
 	path, err := xdg.Expand(name)
 	if err != nil {
 		return "", err
@@ -80,8 +77,12 @@ func readKey(name string) (string, error) {
 	case info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("others can read %q, type: chmod 600 %q", path, path)
 	}
-	key, err := os.ReadFile(path)
-	return strings.TrimSpace(string(key)), err
+	text, err := os.ReadFile(path)
+	key = strings.TrimSpace(string(text))
+	if err == nil && key == "" {
+		err = fmt.Errorf("%q is empty", path)
+	}
+	return key, err
 }
 
 // chat is the model with what is known of its health.

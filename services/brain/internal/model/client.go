@@ -48,10 +48,10 @@ const (
 
 // Options configure a [Client].
 type Options struct {
-	BaseURL  string        // up to and with /v1
-	Model    string        // "" takes the first one that the server lists
-	APIKey   func() string // asked at each request; nil or "" sends none
-	Thinking bool          // false asks servers known to take it for no thinking
+	BaseURL  string                         // up to and with /v1
+	Model    string                         // "" takes the first one that the server lists
+	APIKey   func() (key string, err error) // asked at each request; nil or "" sends none
+	Thinking bool                           // false asks servers known to take it for no thinking
 	Timeouts Timeouts
 	Log      *slog.Logger
 }
@@ -413,6 +413,7 @@ func (r *round) fail(outer, own context.Context, e *Error) *Error {
 	case errors.Is(cause, errOverlong) && !ended:
 		e = &Error{Kind: KindStalled, Text: "the answer took too long", Err: cause}
 	}
+	r.client.aboutKey(e)
 	if r.answer != nil && r.answer.Spoke() {
 		e.Retry = RetryNever
 	}

@@ -85,7 +85,7 @@ func TestChat(t *testing.T) {
 
 func TestRequestOnTheWire(t *testing.T) {
 	server := chattest.New(t, chattest.Rule{Say: "Yes."})
-	client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() string { return "secret-key" } })
+	client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() (string, error) { return "secret-key", nil } })
 	call := Call{ID: "c1", Name: "now", Arguments: json.RawMessage("{}")}
 	req := Request{Tools: withTool.Tools, Messages: []Message{
 		{Role: RoleSystem, Content: "Be brief."}, {Role: RoleUser, Content: "time?"},
@@ -116,15 +116,32 @@ func TestRequestOnTheWire(t *testing.T) {
 
 func TestKeyIsNotLogged(t *testing.T) {
 	server := chattest.New(t)
-	server.Script(chattest.Fail(401, `{"detail":"bad key"}`))
+	server.Script(chattest.Fail(401, `{"detail":"bad key: secret-key"}`))
 	var log bytes.Buffer
 	client := newClient(t, server.URL, func(o *Options) {
-		o.APIKey = func() string { return "secret-key" }
+		o.APIKey = func() (string, error) { return "secret-key", nil }
 		o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	_, err := client.Chat(t.Context(), hello, func(string) {})
 	if e := wantKind(t, err, KindUnauthorized); strings.Contains(e.Error()+e.Hint+log.String(), "secret") || e.Hint == "" {
 		t.Errorf("got %v, hint %q, log %s", e, e.Hint, log.String())
+	}
+}
+
+// promise: who cannot read the key file is told so, and not that the key is wrong;
+// a server that wants no key answers all the same.
+func TestKeyThatCannotBeRead(t *testing.T) {
+	server := chattest.New(t, chattest.Rule{Say: "Yes."})
+	server.Script(chattest.Fail(401, `{"detail":"no key"}`))
+	client := newClient(t, server.URL, func(o *Options) {
+		o.APIKey = func() (string, error) { return "", errors.New("others can read it") }
+	})
+	_, err := client.Chat(t.Context(), hello, func(string) {})
+	if e := wantKind(t, err, KindUnauthorized); !strings.Contains(e.Text, "others can read it") {
+		t.Errorf("got %v", e)
+	}
+	if _, err := client.Chat(t.Context(), hello, func(string) {}); err != nil {
+		t.Error(err)
 	}
 }
 

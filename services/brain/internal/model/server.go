@@ -27,6 +27,7 @@ func (c *Client) Probe(ctx context.Context) (model string, err error) {
 	defer cancel()
 	info, e := c.list(ctx)
 	if e != nil {
+		c.aboutKey(e)
 		return "", e
 	}
 	return c.keep(info).model, nil
@@ -138,17 +139,37 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	if err != nil {
 		return nil, &Error{Kind: KindRefused, Text: "make request: " + err.Error(), Err: err}
 	}
-	if c.opt.APIKey != nil {
-		key := c.opt.APIKey()
-		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, &Error{Kind: KindUnauthorized, Text: "the api key holds blanks or signs that no key has",
-				Hint: "set api_key_env or api_key_file in [model] to a valid key"}
-		}
-		if key != "" {
-			req.Header.Set("Authorization", "Bearer "+key)
-		}
+	key, _ := c.key() // a server that wants none is asked without, see aboutKey
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, &Error{Kind: KindUnauthorized, Text: "the api key holds blanks or signs that no key has",
+			Hint: "set api_key_env or api_key_file in [model] to a valid key"}
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	return req, nil
+}
+
+func (c *Client) key() (string, error) {
+	if c.opt.APIKey == nil {
+		return "", nil
+	}
+	return c.opt.APIKey()
+}
+
+// minKey is the shortest key, in bytes, that is looked for in the words of a server.
+const minKey = 6
+
+// aboutKey takes the key out of an error, since servers repeat a wrong one, and
+// tells why none was sent to a server that wants one.
+func (c *Client) aboutKey(e *Error) {
+	key, err := c.key()
+	if len(key) >= minKey {
+		e.Text = strings.ReplaceAll(e.Text, key, "(the key)")
+	}
+	if err != nil && e.Kind == KindUnauthorized {
+		e.Text = "no key was sent: " + err.Error()
+	}
 }
 
 // remember notes how the last answer showed its thinking.

@@ -59,7 +59,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	server := chattest.New(t)
 	for _, status := range []int{301, 302, 307, 308} {
 		server.Script(chattest.Exchange{Status: status, Header: http.Header{"Location": {target}}})
-		client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() string { return "secret-key" } })
+		client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() (string, error) { return "secret-key", nil } })
 		_, err := client.Chat(t.Context(), hello, func(string) {})
 		if e := wantKind(t, err, KindAddress); e.Hint == "" {
 			t.Errorf("%d: no hint", status)
@@ -103,7 +103,7 @@ func TestTLS(t *testing.T) {
 func TestOddKeyIsNotSent(t *testing.T) {
 	server := chattest.New(t)
 	for _, key := range []string{"two words", "line\nbreak", "schlüssel"} {
-		client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() string { return key } })
+		client := newClient(t, server.URL, func(o *Options) { o.APIKey = func() (string, error) { return key, nil } })
 		_, err := client.Chat(t.Context(), hello, func(string) {})
 		if e := wantKind(t, err, KindUnauthorized); strings.Contains(e.Error(), key) {
 			t.Errorf("%q is in %v", key, e)
