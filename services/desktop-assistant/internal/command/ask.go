@@ -17,13 +17,14 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) askCommand() *cobra.Command {
 	var silent bool
 	var session string
 	c := a.jsonFlag(&cobra.Command{
-		Use: "ask TEXT", Short: "Ask one question and print the answer as it is spoken", Args: args(1, -1),
+		Use: "ask TEXT", Short: "Ask one question and print the answer as it is spoken", Args: usage.Args(1, -1),
 		Long: `Ask one question and print the answer as it is spoken; --json prints the events
 of the turn, one a line.
 
@@ -31,7 +32,7 @@ Where the assistant does not run, one is started for the occasion.`,
 		RunE: func(c *cobra.Command, words []string) error {
 			q := proto.TurnAsk{Text: strings.TrimSpace(strings.Join(words, " ")), Session: session, Speak: !silent}
 			if q.Text == "" {
-				return usageError{proto.Errorf(proto.CodeInvalid, "ask", "the question is empty").WithHint("usage: %s", c.UseLine())}
+				return usage.New(proto.Errorf(proto.CodeInvalid, "ask", "the question is empty").WithHint("usage: %s", c.UseLine()))
 			}
 			return a.ask(c.Context(), q)
 		},

@@ -19,6 +19,7 @@ import (
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 // reloadLimit is for toolrunner to take a changed configuration.
@@ -32,16 +33,16 @@ func (a *app) builtinCommands() []*cobra.Command {
 	list := strings.Join(config.BuiltinTools(), ", ")
 	return []*cobra.Command{
 		{
-			Use: "enable NAME", Short: "Switch a built-in tool on", Args: args(1, 1), ValidArgsFunction: names,
+			Use: "enable NAME", Short: "Switch a built-in tool on", Args: usage.Args(1, 1), ValidArgsFunction: names,
 			Long: "Switch a built-in tool on: " + list + ".\n\nChanges that one key of the configuration and nothing else; the next question has the tool.",
 			RunE: func(c *cobra.Command, given []string) error { return a.toolSwitch(c.Context(), given[0], true) },
 		},
 		{
-			Use: "disable NAME", Short: "Switch a built-in tool off", Args: args(1, 1), ValidArgsFunction: names,
+			Use: "disable NAME", Short: "Switch a built-in tool off", Args: usage.Args(1, 1), ValidArgsFunction: names,
 			RunE: func(c *cobra.Command, given []string) error { return a.toolSwitch(c.Context(), given[0], false) },
 		},
 		{
-			Use: "limit N", Short: "Set how many calls of built-in tools an answer may take, 1 to 5", Args: args(1, 1),
+			Use: "limit N", Short: "Set how many calls of built-in tools an answer may take, 1 to 5", Args: usage.Args(1, 1),
 			RunE: func(c *cobra.Command, given []string) error { return a.toolLimit(c.Context(), given[0]) },
 		},
 	}
@@ -66,7 +67,7 @@ func (a *app) toolSwitch(ctx context.Context, name string, on bool) error {
 func (a *app) toolLimit(ctx context.Context, given string) error {
 	calls, err := strconv.Atoi(given)
 	if err != nil {
-		return usageError{proto.Errorf(proto.CodeInvalid, "tool limit", "%q is no number", given).WithHint("desktop-assistant tool limit 3")}
+		return usage.New(proto.Errorf(proto.CodeInvalid, "tool limit", "%q is no number", given).WithHint("desktop-assistant tool limit 3"))
 	}
 	if _, err := edit.LimitTools(a.configPath, calls); err != nil {
 		return a.editError("tool limit", given, []string{"1", "2", "3", "4", "5"}, err)
@@ -84,7 +85,7 @@ func (a *app) editError(verb, given string, allowed []string, err error) error {
 	if slices.Contains(allowed, given) || len(faults) != 1 {
 		return err
 	}
-	return usageError{proto.Errorf(proto.CodeInvalid, verb, "%s", faults[0].Text).WithHint("%s", faults[0].Hint)}
+	return usage.New(proto.Errorf(proto.CodeInvalid, verb, "%s", faults[0].Text).WithHint("%s", faults[0].Hint))
 }
 
 // takeUp lets a running toolrunner take the change, and says what is still in

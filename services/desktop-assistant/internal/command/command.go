@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,8 @@ import (
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/shelf"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 // Exit codes. 64 to 78 are those of sysexits.h.
@@ -50,18 +51,6 @@ type app struct {
 }
 
 func newApp(s Streams) *app { return &app{Streams: s, watchEvery: 2 * time.Second} }
-
-// usageError is a wrong command line.
-type usageError struct{ cause *proto.Error }
-
-func (u usageError) Error() string { return u.cause.Error() }
-func (u usageError) Unwrap() error { return u.cause }
-
-// verb names a command in its errors: "tool run", "" for the program itself.
-func verb(c *cobra.Command) string {
-	_, rest, _ := strings.Cut(c.CommandPath(), " ")
-	return rest
-}
 
 // Main runs the command line and gives the exit code.
 func Main(ctx context.Context, args []string, s Streams) int { return newApp(s).main(ctx, args) }
@@ -97,12 +86,12 @@ func (q quietError) Error() string { return fmt.Sprintf("exit status %d", q.code
 
 func exitCode(err error) int {
 	var quiet quietError
-	var usage usageError
+	var wrong usage.Error
 	var e *proto.Error
 	switch {
 	case errors.As(err, &quiet):
 		return quiet.code
-	case errors.As(err, &usage):
+	case errors.As(err, &wrong):
 		return ExitUsage
 	case len(config.Faults(err)) > 0:
 		return ExitConfig
@@ -143,48 +132,14 @@ Exit status: 0 done; 1 failed; 64 wrong usage; 65 not understood; 69 not running
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate("desktop-assistant {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "%v", err).WithHint("%s --help", c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(usage.Flags)
 	root.PersistentFlags().StringVar(&a.configPath, "config", "", "configuration `file` (default: see config path)")
 	root.AddCommand(a.runCommand(), a.askCommand(), a.sayCommand(), a.listenCommand(), a.stopCommand(),
-		a.muteCommand(), a.voiceCommand(), a.eventsCommand(), a.statusCommand(), a.toolCommand(), a.configCommand(), a.versionCommand())
+		a.muteCommand(), a.voiceCommand(), a.eventsCommand(), a.statusCommand(), a.toolCommand(), a.skillCommand(), a.configCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
-	strict(root)
+	usage.Strict(root)
 	return root
-}
-
-// strict makes an unknown verb an error of usage: of a group, cobra would
-// print the help and succeed.
-func strict(c *cobra.Command) {
-	if c.HasSubCommands() && c.Run == nil && c.RunE == nil {
-		c.Args = cobra.ArbitraryArgs
-		c.SuggestionsMinimumDistance = 2
-		c.RunE = func(c *cobra.Command, given []string) error {
-			if len(given) == 0 {
-				return c.Help()
-			}
-			hint := c.CommandPath() + " --help"
-			if near := c.SuggestionsFor(given[0]); len(near) > 0 {
-				hint = "did you mean: " + c.CommandPath() + " " + near[0]
-			}
-			return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "unknown verb %q", given[0]).WithHint("%s", hint)}
-		}
-	}
-	for _, sub := range c.Commands() {
-		strict(sub)
-	}
-}
-
-// args checks the number of arguments of a verb.
-func args(least, most int) cobra.PositionalArgs {
-	return func(c *cobra.Command, given []string) error {
-		if len(given) >= least && (most < 0 || len(given) <= most) {
-			return nil
-		}
-		return usageError{proto.Errorf(proto.CodeInvalid, verb(c), "wrong number of arguments: %d", len(given)).WithHint("usage: %s", c.UseLine())}
-	}
 }
 
 func (a *app) jsonFlag(c *cobra.Command) *cobra.Command {
@@ -214,6 +169,13 @@ func (a *app) dial(ctx context.Context) (*bus.Conn, config.Config, error) {
 	return conn, cfg, nil
 }
 
+func (a *app) skillCommand() *cobra.Command {
+	return shelf.Command(func(ctx context.Context) (*bus.Conn, error) {
+		conn, _, err := a.dial(ctx)
+		return conn, err
+	}, a.Out)
+}
+
 // log is for what goes wrong on the bus; a command prints its own errors.
 func (a *app) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -221,7 +183,7 @@ func (a *app) log() *slog.Logger {
 
 func (a *app) versionCommand() *cobra.Command {
 	return a.jsonFlag(&cobra.Command{
-		Use: "version", Short: "Print the version", Args: args(0, 0),
+		Use: "version", Short: "Print the version", Args: usage.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.printJSON(map[string]string{"version": daemon.Version})

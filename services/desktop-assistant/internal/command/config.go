@@ -9,16 +9,17 @@ import (
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) configCommand() *cobra.Command {
 	c := &cobra.Command{Use: "config", Short: "Check and show the configuration"}
 	c.AddCommand(
-		a.jsonFlag(&cobra.Command{Use: "check", Short: "Read the configuration and name every fault in it", Args: args(0, 0),
+		a.jsonFlag(&cobra.Command{Use: "check", Short: "Read the configuration and name every fault in it", Args: usage.Args(0, 0),
 			RunE: func(*cobra.Command, []string) error { return a.configCheck() }}),
-		&cobra.Command{Use: "show", Short: "Print the configuration in force, defaults included, secrets hidden", Args: args(0, 0),
+		&cobra.Command{Use: "show", Short: "Print the configuration in force, defaults included, secrets hidden", Args: usage.Args(0, 0),
 			RunE: func(*cobra.Command, []string) error { return a.configShow() }},
-		a.jsonFlag(&cobra.Command{Use: "path", Short: "Print where the configuration file is looked for", Args: args(0, 0),
+		a.jsonFlag(&cobra.Command{Use: "path", Short: "Print where the configuration file is looked for", Args: usage.Args(0, 0),
 			RunE: func(*cobra.Command, []string) error { return a.configFile() }}))
 	return c
 }

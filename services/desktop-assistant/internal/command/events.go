@@ -13,6 +13,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 var areas = []string{"bus", "mic", "utterance", "stt", "turn", "tool", "skill", "session", "speech", "service"}
@@ -20,13 +21,13 @@ var areas = []string{"bus", "mic", "utterance", "stt", "turn", "tool", "skill", 
 func (a *app) eventsCommand() *cobra.Command {
 	var live, kept bool
 	c := a.jsonFlag(&cobra.Command{
-		Use: "events [AREA]...", Short: "Watch what happens, one event a line", Args: args(0, -1),
+		Use: "events [AREA]...", Short: "Watch what happens, one event a line", Args: usage.Args(0, -1),
 		ValidArgs: areas,
 		RunE: func(c *cobra.Command, only []string) error {
 			for _, area := range only {
 				if !slices.Contains(areas, area) {
-					return usageError{proto.Errorf(proto.CodeInvalid, "events", "unknown area %q", area).
-						WithHint("one of: %s", strings.Join(areas, " "))}
+					return usage.New(proto.Errorf(proto.CodeInvalid, "events", "unknown area %q", area).
+						WithHint("one of: %s", strings.Join(areas, " ")))
 				}
 			}
 			return a.events(c.Context(), only, live, kept)

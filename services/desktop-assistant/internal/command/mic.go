@@ -12,6 +12,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) listenCommand() *cobra.Command {
@@ -25,7 +26,7 @@ that a lost release never leaves the microphone open.`,
 	}
 	var lease float64
 	action := func(use, short string, do func(context.Context, *bus.Conn) (proto.MicState, error)) *cobra.Command {
-		return a.jsonFlag(&cobra.Command{Use: use, Short: short, Args: args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
+		return a.jsonFlag(&cobra.Command{Use: use, Short: short, Args: usage.Args(0, 0), RunE: func(c *cobra.Command, _ []string) error {
 			return a.mic(c.Context(), do)
 		}})
 	}
@@ -69,7 +70,7 @@ func (a *app) mic(ctx context.Context, do func(context.Context, *bus.Conn) (prot
 
 func (a *app) muteCommand() *cobra.Command {
 	return a.jsonFlag(&cobra.Command{
-		Use: "mute [on|off]", Short: "Close the microphone until it is unmuted, over restarts too", Args: args(0, 1),
+		Use: "mute [on|off]", Short: "Close the microphone until it is unmuted, over restarts too", Args: usage.Args(0, 1),
 		ValidArgs: []string{"on", "off"},
 		RunE: func(c *cobra.Command, given []string) error {
 			switch strings.Join(given, "") {
@@ -82,7 +83,7 @@ func (a *app) muteCommand() *cobra.Command {
 					return bus.Request(ctx, conn, proto.MicUnmute{})
 				})
 			}
-			return usageError{proto.Errorf(proto.CodeInvalid, "mute", "%q is neither on nor off", given[0]).WithHint("usage: %s", c.UseLine())}
+			return usage.New(proto.Errorf(proto.CodeInvalid, "mute", "%q is neither on nor off", given[0]).WithHint("usage: %s", c.UseLine()))
 		},
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/conversation"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 // readyLimit is how long the daemons may take to be ready before run goes on
@@ -31,7 +32,7 @@ func (a *app) runCommand() *cobra.Command {
 	var only []string
 	var level string
 	c := &cobra.Command{
-		Use: "run", Short: "Start the assistant in this terminal", Args: args(0, 0),
+		Use: "run", Short: "Start the assistant in this terminal", Args: usage.Args(0, 0),
 		Long: `Start the assistant in this terminal: all daemons, output prefixed by daemon,
 whoever dies is restarted, Ctrl-C ends all.
 
@@ -72,7 +73,7 @@ func (a *app) run(ctx context.Context, only []string, level string) error {
 	case level == "":
 		level = "info"
 	case !slices.Contains(logLevels, level):
-		return usageError{proto.Errorf(proto.CodeInvalid, "run", "no log level %q", level).WithHint("one of: %s", strings.Join(logLevels, " "))}
+		return usage.New(proto.Errorf(proto.CodeInvalid, "run", "no log level %q", level).WithHint("one of: %s", strings.Join(logLevels, " ")))
 	}
 	screen := console.New(a.Out)
 	options, err := a.options(cfg, daemons, level, screen)
@@ -107,7 +108,7 @@ func chosen(only []string) ([]string, error) {
 	}
 	for _, name := range only {
 		if !slices.Contains(all, name) {
-			return nil, usageError{proto.Errorf(proto.CodeInvalid, "run", "no daemon named %q", name).WithHint("one of: %s", strings.Join(all, " "))}
+			return nil, usage.New(proto.Errorf(proto.CodeInvalid, "run", "no daemon named %q", name).WithHint("one of: %s", strings.Join(all, " ")))
 		}
 	}
 	return slices.DeleteFunc(all, func(d string) bool { return !slices.Contains(only, d) }), nil

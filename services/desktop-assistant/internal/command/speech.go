@@ -13,6 +13,7 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 // answerLimit bounds a command that is answered at once.
@@ -21,7 +22,7 @@ const answerLimit = 3 * time.Second
 func (a *app) sayCommand() *cobra.Command {
 	var language string
 	c := &cobra.Command{
-		Use: "say TEXT", Short: "Speak a text, after what is being said", Args: args(1, -1),
+		Use: "say TEXT", Short: "Speak a text, after what is being said", Args: usage.Args(1, -1),
 		Long: `Speak a text, after what is being said, and wait until it was heard.`,
 		RunE: func(c *cobra.Command, words []string) error {
 			conn, cfg, err := a.dial(c.Context())
@@ -44,7 +45,7 @@ func (a *app) sayCommand() *cobra.Command {
 // say speaks a text for the verb op and waits until it was heard.
 func (a *app) say(ctx context.Context, conn *bus.Conn, op string, say proto.SpeechSay) error {
 	if say.Spoken == "" {
-		return usageError{proto.Errorf(proto.CodeInvalid, op, "there is nothing to say in %q", say.Text)}
+		return usage.New(proto.Errorf(proto.CodeInvalid, op, "there is nothing to say in %q", say.Text))
 	}
 	mouth, err := a.serving(ctx, conn, op, "ttsd")
 	if err != nil {
@@ -87,7 +88,7 @@ func (a *app) say(ctx context.Context, conn *bus.Conn, op string, say proto.Spee
 
 func (a *app) stopCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "stop", Short: "Silence the answer and cancel what is being done for it", Args: args(0, 0),
+		Use: "stop", Short: "Silence the answer and cancel what is being done for it", Args: usage.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			conn, _, err := a.dial(c.Context())
 			if err != nil {

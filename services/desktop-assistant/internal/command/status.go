@@ -11,11 +11,12 @@ import (
 
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/health"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) statusCommand() *cobra.Command {
 	return a.jsonFlag(&cobra.Command{
-		Use: "status", Short: "Show how every part is, and what to type where something is wrong", Args: args(0, 0),
+		Use: "status", Short: "Show how every part is, and what to type where something is wrong", Args: usage.Args(0, 0),
 		Long: `Show how every part is, and what to type where something is wrong.
 
 Exit status: 0 all is well, 1 something has a problem, 69 nothing runs.`,

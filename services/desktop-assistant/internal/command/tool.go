@@ -17,12 +17,13 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/supervise"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) toolCommand() *cobra.Command {
 	c := &cobra.Command{Use: "tool", Short: "Write, list, run, check and switch tools"}
 	list := a.jsonFlag(&cobra.Command{
-		Use: "list", Short: "List the tools that are on", Args: args(0, 0),
+		Use: "list", Short: "List the tools that are on", Args: usage.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return a.toolList(c.Context()) },
 	})
 	c.AddCommand(list, a.toolNewCommand(), a.toolRunCommand(), a.toolCheckCommand(), a.toolCallCommand())
@@ -32,7 +33,7 @@ func (a *app) toolCommand() *cobra.Command {
 
 func (a *app) toolRunCommand() *cobra.Command {
 	return a.jsonFlag(&cobra.Command{
-		Use: "run NAME [KEY=VALUE]...", Short: "Run one tool through the running assistant and print its result", Args: args(1, -1),
+		Use: "run NAME [KEY=VALUE]...", Short: "Run one tool through the running assistant and print its result", Args: usage.Args(1, -1),
 		Long: `Run one tool through the running assistant and print its result.
 
 VALUE is taken for what the tool's file says of KEY: a text as it is, a number,
@@ -47,7 +48,7 @@ func (a *app) toolCheckCommand() *cobra.Command {
 	var dir string
 	lint := false
 	c := a.jsonFlag(&cobra.Command{
-		Use: "check", Short: "Check the tool files, without the assistant running", Args: args(0, 0),
+		Use: "check", Short: "Check the tool files, without the assistant running", Args: usage.Args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			flags := toolsFlag(dir)
 			if lint {
@@ -68,7 +69,7 @@ func (a *app) toolCallCommand() *cobra.Command {
 	var dir string
 	var checkExit bool
 	c := &cobra.Command{
-		Use: "call NAME [ARGUMENTS]", Short: "Run one tool without the assistant running; ARGUMENTS is JSON", Args: args(1, 2),
+		Use: "call NAME [ARGUMENTS]", Short: "Run one tool without the assistant running; ARGUMENTS is JSON", Args: usage.Args(1, 2),
 		Long: `Run one tool without the assistant running; ARGUMENTS is a JSON object.
 
 A result that is an error is a result: the exit status is 0, or 1 with --check-exit.`,
@@ -95,7 +96,7 @@ func toolsFlag(dir string) []string {
 // toolrunner hands a verb on to toolrunner, which is not on PATH.
 func (a *app) toolrunner(ctx context.Context, verb string, arguments []string) error {
 	if a.configPath != "" {
-		return usageError{proto.Errorf(proto.CodeInvalid, "tool "+verb, "toolrunner reads %s only", config.Path()).WithHint("leave --config out, or name the folder: --tools DIR")}
+		return usage.New(proto.Errorf(proto.CodeInvalid, "tool "+verb, "toolrunner reads %s only", config.Path()).WithHint("leave --config out, or name the folder: --tools DIR"))
 	}
 	cfg, err := a.config()
 	if err != nil {
@@ -176,7 +177,7 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	arguments, err := argument.Encode(spec, pairs)
 	var wrong *proto.Error
 	if errors.As(err, &wrong) {
-		return usageError{wrong}
+		return usage.New(wrong)
 	}
 	if err != nil {
 		return err

@@ -12,12 +12,13 @@ import (
 	"example.org/desktop-assistant/services/desktop-assistant/internal/console"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/template"
 	"example.org/desktop-assistant/services/desktop-assistant/internal/toolbox"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) toolNewCommand() *cobra.Command {
 	var dir string
 	c := a.jsonFlag(&cobra.Command{
-		Use: "new NAME", Short: "Write a commented template of a tool into the tools folder", Args: args(1, 1),
+		Use: "new NAME", Short: "Write a commented template of a tool into the tools folder", Args: usage.Args(1, 1),
 		RunE:              func(_ *cobra.Command, given []string) error { return a.toolNew(dir, given[0]) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
@@ -36,7 +37,7 @@ type made struct {
 func (a *app) toolNew(dir, name string) error {
 	const op = "tool new"
 	if !proto.ValidToken(name) {
-		return usageError{proto.Errorf(proto.CodeInvalid, op, "%q cannot be a tool's name", name).WithHint("use 1 to 64 of A-Z a-z 0-9 _ - : desktop-assistant tool new my-tool")}
+		return usage.New(proto.Errorf(proto.CodeInvalid, op, "%q cannot be a tool's name", name).WithHint("use 1 to 64 of A-Z a-z 0-9 _ - : desktop-assistant tool new my-tool"))
 	}
 	cfg, err := a.config()
 	if err != nil {

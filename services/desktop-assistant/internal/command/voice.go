@@ -14,12 +14,13 @@ import (
 	"example.org/desktop-assistant/pkg/bus"
 	"example.org/desktop-assistant/pkg/speech"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/desktop-assistant/internal/usage"
 )
 
 func (a *app) voiceCommand() *cobra.Command {
 	c := &cobra.Command{Use: "voice", Short: "List voices, and try mixtures of them"}
 	c.AddCommand(
-		a.jsonFlag(&cobra.Command{Use: "list", Short: "Print the voices of the speech engine in use", Args: args(0, 0),
+		a.jsonFlag(&cobra.Command{Use: "list", Short: "Print the voices of the speech engine in use", Args: usage.Args(0, 0),
 			RunE: func(c *cobra.Command, _ []string) error { return a.listVoices(c.Context()) }}),
 		a.tryCommand())
 	return c
@@ -52,7 +53,7 @@ func (a *app) listVoices(ctx context.Context) error {
 func (a *app) tryCommand() *cobra.Command {
 	var language string
 	c := &cobra.Command{
-		Use: "try BLEND TEXT", Short: "Speak a text with another mixture of voices", Args: args(2, -1),
+		Use: "try BLEND TEXT", Short: "Speak a text with another mixture of voices", Args: usage.Args(2, -1),
 		Long: `Speak a text with another mixture of voices, and wait until it was heard.
 
 A BLEND is a voice, or some with their shares: "if_sara 0.8, af_bella 0.2". The
