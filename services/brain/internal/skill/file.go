@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.org/desktop-assistant/pkg/speech"
 )
 
 // document is what is read of a SKILL.md.
@@ -33,7 +35,7 @@ func parseDocument(content string) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	d.text = strings.TrimSpace(visible(text))
+	d.text = strings.TrimSpace(speech.Plain(text))
 	fields, err := parseHeader(header)
 	if err != nil {
 		mended := mend(header)

@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"example.org/desktop-assistant/pkg/speech"
 )
 
 // Bounds. Those of name and description stay below what agentskills.io allows
@@ -52,7 +54,7 @@ func usable(name string) string {
 // brief gives the first sentence of a description, white space folded: it ends
 // with the first full stop, exclamation or question mark before white space.
 func brief(description string) string {
-	words := strings.Fields(visible(description))
+	words := strings.Fields(speech.Plain(description))
 	end := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w[len(w)-1:], ".!?") })
 	if end >= 0 {
 		words = words[:end+1]
@@ -62,18 +64,4 @@ func brief(description string) string {
 		line = strings.TrimSpace(string(r[:maxDescription-1])) + "…"
 	}
 	return line
-}
-
-// visible leaves out what nobody sees but a model reads: control characters that
-// are no white space, the tag characters (all of them, since flags made of them
-// hide text as well), and what turns the direction of writing.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-		case unicode.IsControl(r), r >= 0xE0000 && r <= 0xE007F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, s)
 }
