@@ -37,7 +37,7 @@ func lineKind(v *view, i int) (kind, int) {
 		return headingStart(v, i, start)
 	case '-', '*', '_', '+':
 		return dashStart(v, i, start, r)
-	case '•', '◦', '▪', '‣', '·':
+	case '•', '◦', '▪', '‣', '·', '・':
 		return single, i + n
 	case '–', '\u2014': // a bullet, or somebody's turn to speak
 		if next, _ := v.at(i + n); next == ' ' {

@@ -269,7 +269,7 @@ func (s *Splitter) holds(v *view, i int, o opening) bool {
 		return true // Goethestr. 12
 	case t.Never[low] || t.Never[plain] || t.Never[before+"_"+low]:
 		return true
-	case t.Number[low] || t.Number[plain]:
+	case (t.Number[low] || t.Number[plain]) && (o.kind == opensNumber || !isInitial(token)):
 		return o.kind == opensNumber || o.kind == opensCapital && t.In("roman", low) && romanFollows(v, o.at)
 	case t.May[low] || t.May[plain]:
 		if _, many := t.Unit(plain); many != "" && strings.Trim(before, "0123456789.,") == "" && before != "" {

@@ -17,13 +17,17 @@ import (
 )
 
 // Weights of the evidence, in logarithms of odds. A word that k of the
-// configured languages share counts 1/k^2 of its weight.
+// configured languages share counts 1/k of its weight.
 const (
 	wordWeight   = 3.8 // a function word
 	commonWeight = 3.5 // another frequent word
 	alsoWeight   = 1.0 // a word that is more frequent in another language
 	letterWeight = 1.0 // a word with a letter of few languages
 	priorWeight  = 2.3 // the prior: odds of ten to one
+	headWeight   = 2.0 // words of one language alone in front of a name or title
+	titleShare   = 0.2 // of the weight of words that do not belong to that language
+	nameShare    = 0.5 // of the weight of a word with a capital inside the text
+	accentWeight = 2.0 // a letter that a language does not write
 	shapeWeight  = 0.35
 	shapeLimit   = 2.1 // of the letter model in text of one or two words, below the prior
 )
@@ -106,6 +110,8 @@ func isListed(w word, configured []string) bool {
 // particles are the small words of names of persons and places.
 var particles = wordSet("da de di del della dei van von der la le el los las san santo santa são saint new rio al des du dos das don")
 
+var articles = wordSet("il lo i gli l' un uno una the a an das den dem ein eine une o os um uma")
+
 // isName reports whether words are a name of at least two words and nothing
 // else: capitals that no language lists, and particles.
 func isName(words []word, configured []string) bool {
@@ -177,7 +183,7 @@ func latinSentence(text string, configured []string, wide, latin int) bool {
 			known++
 		}
 	}
-	return known > 1 || known == 1 && 3*wide <= latin
+	return known > 1 || known == 1 && (3*wide <= latin || wide == 2 && latin > 3)
 }
 
 // neutral words are used in every language and say nothing about the text.
@@ -229,7 +235,7 @@ func cutWords(text string) []word {
 			continue
 		}
 		low = strings.ReplaceAll(low, "\u2011", "-")
-		out = append(out, word{low, capital && !allCaps, capital && i > 0 && !allCaps})
+		out = append(out, word{low, capital && !allCaps, capital && i > 0 && !allCaps && low != "i" && !strings.HasPrefix(low, "i'")})
 	}
 	return out
 }
@@ -255,11 +261,26 @@ func score(words []word, configured []string) []float64 {
 	listed, shape := make([]float64, len(configured)), make([]float64, len(configured))
 	models, shaped := shapes(), 0
 	known := slices.ContainsFunc(words, func(w word) bool { return isListed(w, configured) })
+	frame, from := head(words, configured)
+	if frame >= 0 {
+		listed[frame] += headWeight
+	}
 	for i, w := range words {
+		if i >= from && frame >= 0 && !lists(configured[frame], w.text) {
+			quote := make([]float64, len(configured))
+			addListed(quote, w, configured)
+			for j := range quote {
+				listed[j] += titleShare * quote[j]
+			}
+			continue
+		}
 		if i == 0 && known && w.capital && !isListed(w, configured) {
 			continue // a name, as far as anybody knows
 		}
-		if addListed(listed, w.text, configured) || w.name || utf8.RuneCountInString(w.text) == 1 {
+		if !w.name {
+			accents(listed, w.text, configured)
+		}
+		if addListed(listed, w, configured) || w.name || utf8.RuneCountInString(w.text) == 1 {
 			continue
 		}
 		shaped++
@@ -279,18 +300,75 @@ func score(words []word, configured []string) []float64 {
 	return listed
 }
 
-// addShape adds what the letters of w say. A language that does not list a word
-// which another lists gains nothing by its letters.
+// head returns the language of the words in front of the first capital inside
+// the text, where a name or title may begin, and the place of that capital; -1
+// when these words are of several languages or of none. An article alone, which
+// may open a title, is not enough.
+func head(words []word, configured []string) (frame, from int) {
+	frame = -1
+	for i, w := range words {
+		if w.name {
+			return frame, i
+		}
+		if articles[w.text] || particles[w.text] && (i == 0 || i == 1 && !isListed(words[0], configured)) {
+			continue
+		}
+		for j, c := range configured {
+			if lists(c, w.text) && only(j, w.text, configured) {
+				if frame >= 0 && frame != j {
+					return -1, len(words)
+				}
+				frame = j
+			}
+		}
+	}
+	return -1, len(words)
+}
+
+// only reports whether no other configured language than the one at j lists w.
+func only(j int, w string, configured []string) bool {
+	for k, c := range configured {
+		if k != j && lists(c, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// accents takes from the languages that do not write an accented letter of w.
+// It says nothing when no configured language writes it.
+func accents(scores []float64, w string, configured []string) {
+	foreign := make([]bool, len(configured))
+	all := true
+	for i, c := range configured {
+		foreign[i] = !lists(c, w) && strings.ContainsFunc(w, func(r rune) bool {
+			return r >= 0x80 && unicode.IsLetter(r) && !strings.ContainsRune(lexicon.For(c).Letters, r)
+		})
+		all = all && foreign[i]
+	}
+	for i := range scores {
+		if foreign[i] && !all {
+			scores[i] -= accentWeight
+		}
+	}
+}
+
+// addShape adds what the letters of w say. The letters tell nothing between two
+// languages that list the word, and nothing for one that does not.
 func addShape(scores []float64, w string, configured []string, models map[string]shapeModel) {
-	odds, least := make([]float64, len(configured)), math.Inf(1)
+	odds, sum, listing, least := make([]float64, len(configured)), 0.0, 0, math.Inf(1)
 	for i, c := range configured {
 		odds[i] = models[lexicon.Primary(c)].logOdds(w)
 		if lists(c, w) {
 			least = min(least, odds[i])
+			sum += odds[i]
+			listing++
 		}
 	}
 	for i, c := range configured {
-		if !lists(c, w) {
+		if lists(c, w) {
+			odds[i] = sum / float64(listing)
+		} else {
 			odds[i] = min(odds[i], least)
 		}
 		scores[i] += odds[i]
@@ -300,9 +378,9 @@ func addShape(scores []float64, w string, configured []string, models map[string
 // addListed adds what the word lists say about w, also about the parts of an
 // elision: "dell'acqua", "j'ai", "what's". It reports whether one language alone
 // lists a part.
-func addListed(scores []float64, w string, configured []string) bool {
-	parts := []string{w}
-	if a, b, ok := strings.Cut(w, "'"); ok {
+func addListed(scores []float64, w word, configured []string) bool {
+	parts := []string{w.text}
+	if a, b, ok := strings.Cut(w.text, "'"); ok {
 		parts = append(parts, a+"'", b)
 	}
 	own := false
@@ -311,6 +389,9 @@ func addListed(scores []float64, w string, configured []string) bool {
 		share := 0.0
 		for i, c := range configured {
 			has[i] = weigh(c, p, n == 1)
+			if w.name && lexicon.Primary(c) != "de" {
+				has[i] *= nameShare
+			}
 			share += min(1, has[i]/commonWeight)
 		}
 		if share == 0 && n == 0 {
@@ -323,7 +404,7 @@ func addListed(scores []float64, w string, configured []string) bool {
 		}
 		own = own || share == 1
 		for i := range has {
-			scores[i] += has[i] / max(1, share*share)
+			scores[i] += has[i] / max(1, share)
 		}
 	}
 	return own

@@ -46,7 +46,7 @@ func (r *reader) shortWord(h hit) string {
 	switch {
 	case said != "" && unicode.IsLetter(h.next()):
 		return "" // "p.M" is none
-	case said == "" && unicode.IsDigit(first):
+	case said == "" && (unicode.IsDigit(first) || r.Say("abbr#."+word) != "" && romanValue(h.wordAfter()) > 0):
 		said = r.Say("abbr#." + word)
 	case said == "" && unicode.IsUpper(first):
 		said = r.Say("abbr^." + word)
