@@ -30,18 +30,28 @@ var kinds = map[string]struct {
 	"object":  {regexp.MustCompile(`(?s)^\{.*\}$`), `an object in JSON, such as '{"a":1}'`},
 }
 
+// Check finds the argument that is no key=value pair, before the tool is known.
+func Check(pairs []string) *proto.Error {
+	for _, pair := range pairs {
+		if at := strings.Index(pair, "="); at < 1 {
+			return wrong(fmt.Sprintf("%q is not KEY=VALUE", pair), "for example: desktop-assistant tool run weather place=Rome")
+		}
+	}
+	return nil
+}
+
 // Encode makes one JSON object of key=value pairs, with the types that the
 // tool's schema names. A value that is empty is left out where it cannot be a
 // text. The error, a value that has not the form of its type or a key that the
 // tool does not know, is a [*proto.Error] with a hint.
 func Encode(spec proto.ToolSpec, pairs []string) ([]byte, error) {
+	if err := Check(pairs); err != nil {
+		return nil, err
+	}
 	types := typesOf(spec)
 	object := map[string]json.RawMessage{}
 	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, wrong(fmt.Sprintf("%q is not KEY=VALUE", pair), "for example: desktop-assistant tool run weather place=Rome")
-		}
+		key, value, _ := strings.Cut(pair, "=")
 		kind, known := types[key]
 		if !known {
 			hint := spec.Name + " takes no arguments"
@@ -65,7 +75,7 @@ func Encode(spec proto.ToolSpec, pairs []string) ([]byte, error) {
 	return body, nil
 }
 
-func wrong(text, hint string) error {
+func wrong(text, hint string) *proto.Error {
 	return proto.Errorf(proto.CodeInvalid, "tool run", "%s", text).WithHint("%s", hint)
 }
 

@@ -161,6 +161,9 @@ func (a *app) toolList(ctx context.Context) error {
 }
 
 func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
+	if err := argument.Check(pairs); err != nil {
+		return usage.New(err)
+	}
 	conn, _, err := a.dial(ctx)
 	if err != nil {
 		return err
