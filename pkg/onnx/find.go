@@ -111,6 +111,9 @@ func inFolder(dir string) (best File, why string) {
 
 // versionOf reads the version that the library's symbols carry, like VERS_1.27.0.
 func versionOf(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no file", path) // to open a pipe would wait for someone who writes
+	}
 	f, err := elf.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("%s is no library: %w", path, err)

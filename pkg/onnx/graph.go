@@ -71,15 +71,18 @@ const (
 
 // ReadGraph opens a model file for [DecodeGraph].
 func ReadGraph(path string) (Graph, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Graph{}, fmt.Errorf("read model: %w", err)
+	case !info.Mode().IsRegular(): // to open a pipe would wait for someone who writes
+		return Graph{}, fmt.Errorf("read model %q: %w", path, fmt.Errorf("%w: it is no file", ErrNotModel))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Graph{}, fmt.Errorf("read model: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Graph{}, fmt.Errorf("read model: %w", err)
-	}
 	g, err := DecodeGraph(f, info.Size())
 	if err != nil {
 		return Graph{}, fmt.Errorf("read model %q: %w", path, err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.org/desktop-assistant/pkg/testkit/onnxtest"
@@ -76,6 +77,15 @@ func TestGraphOfOtherFiles(t *testing.T) {
 		_, err := ReadGraph(path)
 		if !errors.Is(err, ErrNotModel) && !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error is %v, want one that names the file", name, err)
+		}
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, t.TempDir(), "/dev/zero"} {
+		if _, err := ReadGraph(path); !errors.Is(err, ErrNotModel) || !strings.Contains(err.Error(), "it is no file") {
+			t.Errorf("%s: error is %v", path, err)
 		}
 	}
 	if _, err := ReadGraph(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {

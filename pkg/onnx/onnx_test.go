@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -167,6 +168,10 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no library"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(t.TempDir(), "libonnxruntime.so")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		configured, variable, folder string
 		want                         File
@@ -180,6 +185,8 @@ func TestFind(t *testing.T) {
 		{variable: "/none/libonnxruntime.so", folder: dir, words: "/none/libonnxruntime.so"},
 		{configured: text, folder: dir, words: "is no library"},
 		{folder: filepath.Dir(text), words: "is no library"},
+		{configured: pipe, words: "is no file"},
+		{folder: filepath.Dir(pipe), words: "is no file"},
 	} {
 		t.Setenv(Variable, c.variable)
 		got, err := Find(c.configured, c.folder)

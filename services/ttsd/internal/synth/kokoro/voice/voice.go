@@ -72,6 +72,8 @@ func Open(path string, speakers []string) (*Set, error) {
 		return nil, fault(path, "%v", err)
 	case info.IsDir():
 		return openFolder(path)
+	case !info.Mode().IsRegular(): // to open a pipe would wait for someone who writes
+		return nil, fault(path, "it is neither a file nor a folder")
 	}
 	head, err := headOf(path)
 	switch {

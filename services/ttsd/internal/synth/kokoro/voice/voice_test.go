@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.org/desktop-assistant/pkg/testkit/onnxtest"
@@ -125,6 +126,10 @@ func TestBrokenVoices(t *testing.T) {
 	member := func(head string, data []byte) string {
 		return file(t, "v.npz", archive(t, map[string][]byte{"a.npy": array(head, data)}, zip.Store))
 	}
+	pipe := filepath.Join(t.TempDir(), "voices.bin")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct{ path, words string }{
 		"nothing":           {"/none/voices.bin", "there is no such file"},
 		"empty folder":      {t.TempDir(), "no file like af_heart.bin"},
@@ -150,6 +155,7 @@ func TestBrokenVoices(t *testing.T) {
 		"another number":    {file(t, "voices.bin", append(slices.Clone(good), good...)), "it has 2 voices, and the model names 1"},
 		"web page":          {file(t, "voices.bin", []byte("<!DOCTYPE html>")), "it is a web page"},
 		"pointer":           {file(t, "voices.bin", []byte("version https://git-lfs.github.com/spec/v1\n")), "the pointer of Git LFS"},
+		"a pipe":            {pipe, "it is neither a file nor a folder"},
 		"nothing in a file": {file(t, "voices.bin", nil), "0 bytes are no voices"},
 	} {
 		s, err := Open(c.path, []string{"a"})
