@@ -66,6 +66,8 @@ soak: go
 	cd services && go test -race -run '^TestSoak$$' -v ./toolrunner/internal/run -calls 1000
 	cd services && SOAK=1 go test -race -run '^TestCases$$' ./toolrunner/internal/native/adapter
 	cd services && go test -race -run '^TestSoak$$' -v ./brain/internal/app -turns 2000
+	cd services && go test -run '^TestStopIsSilent$$' -v ./ttsd/internal/app -stops 100
+	cd services && SOAK=500 go test -run '^TestMemoryIsFlat$$' -v ./ttsd/internal/synth/kokoro
 
 dev-workspace: build
 	@deploy/dev-workspace.sh bin/toolrunner "$(DIR)"
@@ -122,6 +124,7 @@ install: build
 	install -m 644 examples/config.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples
 	install -m 644 examples/tools/*.toml $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
 	install -m 755 examples/tools/*.sh $(DESTDIR)$(PREFIX)/share/desktop-assistant/examples/tools
+	cd examples && for s in skills/*/SKILL.md; do install -D -m 644 $$s $(abspath $(DESTDIR)$(PREFIX))/share/desktop-assistant/examples/$$s || exit; done
 	@echo "Installed. Start it with: $(PREFIX)/bin/desktop-assistant run"
 
 # The example tools for this user. The calendar is a program, which toolrunner

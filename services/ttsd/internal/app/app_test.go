@@ -3,6 +3,7 @@
 package app
 
 import (
+	"flag"
 	"path/filepath"
 	"testing"
 
@@ -19,7 +20,14 @@ import (
 	"example.org/desktop-assistant/services/ttsd/internal/sink"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets more tests run at once than there are processors: most of them wait
+// for sound, which takes its time.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err) // the flag of package testing is not there
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A desk is ttsd on a bus, with someone who talks to it.
 type desk struct {

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/testkit/soundtest"
 	"example.org/desktop-assistant/proto"
+	"example.org/desktop-assistant/services/ttsd/internal/synth/kokoro/kokorotest"
 )
 
 // limit bounds a failure.
@@ -83,16 +85,38 @@ func (d *desk) finished(turn string, index int) {
 const story = "this is a long story that goes on and on without any stop so that there is time enough to hear it, " +
 	"to hold it, to cut it off and to take away the sound server under it before it comes to its end"
 
+// stops is how often TestStopIsSilent stops with each engine.
+var stops = flag.Int("stops", 8, "stops of TestStopIsSilent with each engine")
+
 // How soon it is silent after speech.stop is for the log; that it is silent, and
 // what was heard, is not a matter of time.
 func TestStopIsSilent(t *testing.T) {
 	t.Parallel()
-	const times = 50
-	r := soundtest.Start(t)
-	d := start(t, nil, on(r, ""))
+	for name, change := range map[string]func(t *testing.T, env *daemon.Env){
+		"espeak": func(*testing.T, *daemon.Env) {},
+		"kokoro": func(t *testing.T, env *daemon.Env) {
+			humming(t, &env.Config)
+			v := kokorotest.Timed()
+			v.Junk = true // it sounds from the first to the last symbol
+			env.Config.Kokoro.Model = v.Write(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := soundtest.Start(t)
+			d := start(t, func(env *daemon.Env) { change(t, env) }, on(r, ""))
+			until(t, func() bool { return d.detail().Engine == name })
+			d.stopOften(r)
+		})
+	}
+}
+
+// stopOften stops a story at many places and measures.
+func (d *desk) stopOften(r *soundtest.Rig) {
+	t := d.t
 	rec := r.Record()
 	var silent, answered, position, first []time.Duration
-	for i := range times {
+	for i := range *stops {
 		turn := fmt.Sprint("t", i)
 		from := rec.Len()
 		asked := time.Now()
@@ -119,8 +143,8 @@ func TestStopIsSilent(t *testing.T) {
 	t.Logf("stop to recorded silence: %s", spread(silent))
 	t.Logf("stop to its answer: %s", spread(answered))
 	t.Logf("told position against recording: %s", spread(position))
-	if all, _ := d.app.Detail().(Detail); all.Queue.Turns != 0 {
-		t.Errorf("%+v is left", all.Queue)
+	if left := d.detail().Queue.Turns; left != 0 {
+		t.Errorf("%d turns are left", left)
 	}
 }
 
