@@ -65,6 +65,9 @@ func (a *app) say(ctx context.Context, conn *bus.Conn, op string, say proto.Spee
 			if err == nil {
 				_, err = bus.Request(ctx, conn, proto.SpeechEnd{Turn: turn, Count: 1})
 			}
+			if errors.Is(err, &proto.Error{Code: proto.CodeCancelled}) {
+				return nil // it is over already: an event tells why
+			}
 			return err
 		},
 		cancel: func(ctx context.Context) error {

@@ -96,6 +96,22 @@ func TestSayFails(t *testing.T) {
 	run(t, "say", "x").want(t, ExitUnavailable, "!say: the bus runs, but of ttsd: nobody answers")
 }
 
+// A text that fails before its end was told is over then: why is what counts.
+func TestSayFailsAtOnce(t *testing.T) {
+	r := newRig(t)
+	var m *fake
+	said := make(chan proto.SpeechSay, 1)
+	m = r.serve("ttsd",
+		bus.Command(func(_ context.Context, c proto.SpeechSay) (proto.Done, error) { said <- c; return proto.Done{}, nil }),
+		bus.Command(func(_ context.Context, c proto.SpeechEnd) (proto.Done, error) {
+			r.publish(m.Conn, c.Turn, proto.SpeechStopped{Turn: c.Turn, Reason: proto.StopFailed, Error: proto.Errorf(proto.CodeInvalid, "read voices", `there is no voice "nobody"`)})
+			return proto.Done{}, proto.Errorf(proto.CodeCancelled, c.Verb(), "the speech is over")
+		}))
+	j := started(t, "voice", "try", "nobody", "hello")
+	receive(t, "say", said)
+	j.wait().want(t, ExitInvalid, `!there is no voice "nobody"`)
+}
+
 func TestSayRefused(t *testing.T) {
 	r := newRig(t)
 	r.serve("ttsd", bus.Command(func(context.Context, proto.SpeechSay) (proto.Done, error) {
