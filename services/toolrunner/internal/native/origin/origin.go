@@ -108,7 +108,8 @@ func parse(text string) (*url.URL, Origin, error) {
 	case u.User != nil:
 		return nil, Origin{}, fault.NotAllowed("a url with a user name or password is not allowed")
 	}
-	o := Origin{scheme: u.Scheme, host: strings.ToLower(u.Hostname()), port: u.Port()}
+	u.Host = strings.ToLower(u.Host) // it is compared again when it is dialled
+	o := Origin{scheme: u.Scheme, host: u.Hostname(), port: u.Port()}
 	if strings.HasSuffix(u.Host, ":") || o.port != "" && !validPort(o.port) {
 		return nil, Origin{}, errAddress
 	}

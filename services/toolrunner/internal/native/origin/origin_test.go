@@ -26,16 +26,19 @@ func set(t testing.TB, texts ...string) Set {
 	return s
 }
 
-var allowed = []string{"https://api.example.org", "https://example.org:8443/", "http://127.0.0.1:4001", "http://localhost:4002", "http://[::1]:4003", "https://192.168.1.10"}
+var allowed = []string{"https://api.example.org", "https://example.org:8443/", "http://127.0.0.1:4001", "http://localhost:4002", "http://[::1]:4003", "https://192.168.1.10", "https://[fd00::a]"}
 
 func TestParseURL(t *testing.T) {
 	s := set(t, allowed...)
 	for _, text := range []string{
 		"https://api.example.org", "https://api.example.org/", "https://api.example.org:443/a?b=c", "HTTPS://API.Example.ORG/a",
-		"https://example.org:8443/x%20y", "http://127.0.0.1:4001/a//b", "http://localhost:4002/?", "http://[::1]:4003/", "https://192.168.1.10/",
+		"https://example.org:8443/x%20y", "http://127.0.0.1:4001/a//b", "http://localhost:4002/?", "http://LocalHost:4002/", "https://[FD00::A]/", "http://[::1]:4003/", "https://192.168.1.10/",
 	} {
-		if _, _, err := s.ParseURL(text); err != nil {
+		u, o, err := s.ParseURL(text)
+		if err != nil {
 			t.Errorf("%s: %v", text, err)
+		} else if u.Hostname() != o.Host() {
+			t.Errorf("%s would be dialled as %s", text, u.Hostname())
 		}
 	}
 	for text, kind := range map[string]string{
