@@ -44,8 +44,9 @@ type Record struct {
 	// the same turn that could carry it away needs a yes.
 	Private bool
 	// Asks says whether arguments that were decoded make a request that could
-	// carry data away: one with a query, or with a body, for which the
-	// configuration may want a yes of its own. Nil for a tool that cannot.
+	// carry data away: one with a query, a long address, headers, or a body, for
+	// which the configuration may want a yes of its own. Nil for a tool that
+	// cannot.
 	Asks func(argument.Values) (carries, body bool)
 
 	// Shows says what events and logs show of each parameter.

@@ -108,14 +108,18 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestAsks: what could carry data away is known by its query and its body.
+// TestAsks: what could carry data away is known by its query, its length, its
+// headers and its body.
 func TestAsks(t *testing.T) {
 	for arguments, want := range map[string][2]bool{
-		`{"method":"GET","url":"https://example.org/a"}`:                 {false, false},
-		`{"method":"GET","url":"https://example.org/a?"}`:                {true, false},
-		`{"method":"POST","url":"https://example.org/a"}`:                {false, false},
-		`{"method":"POST","url":"https://example.org/a","body":"x"}`:     {true, true},
-		`{"method":"POST","url":"https://example.org/a?b=c","body":"x"}`: {true, true},
+		`{"method":"GET","url":"https://example.org/a"}`:                                     {false, false},
+		`{"method":"GET","url":"https://example.org/a?"}`:                                    {true, false},
+		`{"method":"POST","url":"https://example.org/a"}`:                                    {false, false},
+		`{"method":"GET","url":"https://example.org/a","headers":{}}`:                        {false, false},
+		`{"method":"GET","url":"https://example.org/a","headers":{"Accept":"x"}}`:            {true, false},
+		`{"method":"GET","url":"https://example.org/` + strings.Repeat("a", plainURL) + `"}`: {true, false},
+		`{"method":"POST","url":"https://example.org/a","body":"x"}`:                         {true, true},
+		`{"method":"POST","url":"https://example.org/a?b=c","body":"x"}`:                     {true, true},
 	} {
 		r, _ := Find("http_request")
 		v, err := r.Decode([]byte(arguments))

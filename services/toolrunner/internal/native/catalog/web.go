@@ -62,10 +62,15 @@ var fetchJSON = Record{
 	},
 }
 
-// asksByURL says whether a GET could carry data away: in its query.
+// plainURL is how many bytes an address may have that carries nothing away:
+// those of articles and documents are shorter.
+const plainURL = 200
+
+// asksByURL says whether a GET could carry data away: in its query, or because
+// it is so long.
 func asksByURL(v argument.Values) (carries, body bool) {
 	address, _ := v.Text("url")
-	return strings.Contains(address, "?"), false
+	return strings.Contains(address, "?") || len(address) > plainURL, false
 }
 
 // get asks for an address and wants an answer with what was asked for.
@@ -97,9 +102,9 @@ var httpRequest = Record{
 	},
 	On: func(n config.NativeTools) bool { return n.HTTPRequest },
 	Asks: func(v argument.Values) (carries, body bool) {
-		query, _ := asksByURL(v)
+		address, _ := asksByURL(v)
 		content, _ := v.Text("body")
-		return query || content != "", content != ""
+		return address || content != "" || len(v.Texts("headers")) > 0, content != ""
 	},
 	Shows: map[string]Show{"method": showText, "url": showURL, "headers": showNames, "body": showSize},
 	Run:   runRequest,
