@@ -179,11 +179,12 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 		return Response{}, sendFault(ctx, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return Response{}, fault.BadResponse("the server answered with a redirect, which is not followed")
-	}
-	// The transport unpacks what it asked for; anything else stays packed.
-	if packed := resp.Header.Get("Content-Encoding"); packed != "" && !strings.EqualFold(packed, "identity") {
+	case resp.StatusCode < 200 || resp.StatusCode > 599: // 101 among them, after which no HTTP follows
+		return Response{}, fault.BadResponse("the server answered with a status that was not asked for")
+	case slices.ContainsFunc(resp.Header["Content-Encoding"], packed):
 		return Response{}, fault.BadResponse("the answer is packed in a way that was not asked for")
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.bounds.ResponseBytes)+1))
@@ -197,6 +198,10 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	}
 	return Response{resp.StatusCode, resp.Header, body}, nil
 }
+
+// packed says whether a body with that Content-Encoding is not what it means:
+// the transport unpacks what it asked for and takes the header away.
+func packed(encoding string) bool { return encoding != "" && !strings.EqualFold(encoding, "identity") }
 
 // sendFault says in our words why no answer began.
 func sendFault(ctx context.Context, err error) error {

@@ -138,6 +138,36 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestUnusableHead: an answer whose status or packing was not asked for is none.
+func TestUnusableHead(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 "+r.URL.Query().Get("head")+"\r\n\r\nraw")
+	}))
+	defer s.Close()
+	for head, want := range map[string]string{
+		"200 OK\r\nContent-Encoding: Identity": "",
+		"599 X":                                "",
+		"101 X\r\nUpgrade: x\r\nConnection: upgrade": proto.KindBadResponse,
+		"099 X": proto.KindBadResponse,
+		"600 X": proto.KindBadResponse,
+		"304 X": proto.KindBadResponse,
+		"200 OK\r\nContent-Encoding: identity\r\nContent-Encoding: br": proto.KindBadResponse,
+	} {
+		u := address(t, s.URL)
+		u.RawQuery = url.Values{"head": {head}}.Encode()
+		r, err := New(bounds, nil).Do(t.Context(), Request{Method: "GET", URL: u})
+		if kind(t, err) != want || err == nil && string(r.Body) != "raw" {
+			t.Errorf("%q: %+v, %v", head, r, err)
+		}
+	}
+}
+
 // TestCheck: what is wrong with a request is said before anything is sent.
 func TestCheck(t *testing.T) {
 	c := New(bounds, nil)
