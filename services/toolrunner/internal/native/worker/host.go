@@ -186,7 +186,7 @@ func (h *Host) setLive(p *process, r Ready) {
 	}
 }
 
-// drop ends a child that is of no more use.
+// drop ends a child that is of no more use. The next call waits for another.
 func (h *Host) drop(p *process) {
 	h.mu.Lock()
 	if h.live == p {
@@ -229,12 +229,12 @@ func (h *Host) Run(ctx context.Context, c engine.Call) engine.Result {
 		return r
 	case <-stuck.C:
 		h.log.Error("the process of the built-in tools does not answer, ending it")
-		p.cancel()
+		h.drop(p)
 		return engine.Failed(errGone)
 	case <-ctx.Done():
 		p.forget(id)
 		if p.send(order{ID: id}) != nil {
-			p.cancel()
+			h.drop(p)
 		}
 		return engine.Failed(fault.Ended(ctx))
 	}
@@ -277,7 +277,7 @@ func (h *Host) begin(ctx context.Context, c engine.Call) (*process, uint64, <-ch
 	result := p.expect(id)
 	if err := p.send(order{ID: id, Call: &c}); err != nil {
 		p.forget(id)
-		p.cancel()
+		h.drop(p)
 		return nil, 0, nil, errGone
 	}
 	return p, id, result, nil

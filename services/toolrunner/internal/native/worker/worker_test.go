@@ -183,16 +183,20 @@ func TestHostRestarts(t *testing.T) {
 		defer p.mu.Unlock()
 		return len(p.waiting) == 1
 	})
-	h.mu.Lock()
-	first := h.live
-	h.mu.Unlock()
-	first.cancel()
+	h.lives().cancel()
 	if r := waittest.Next(t, "the call", got); r.OK || r.Kind != proto.KindUnavailable {
 		t.Errorf("got %+v", r)
 	}
 	if r := h.Run(t.Context(), read); !r.OK {
 		t.Errorf("the next call: %+v", r)
 	}
+}
+
+// lives gives the child that lives.
+func (h *Host) lives() *process {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.live
 }
 
 // TestHostBadChildren: one that ends with its first call, one that answers
@@ -203,8 +207,12 @@ func TestHostBadChildren(t *testing.T) {
 	for _, how := range []string{asDying, asDeaf} {
 		h, _ := host(t, s, how)
 		for range 2 {
+			before := h.lives()
 			if r := h.Run(t.Context(), read); r.OK || r.Kind != proto.KindUnavailable {
 				t.Errorf("%s: %+v", how, r)
+			}
+			if how == asDeaf && before != nil && h.lives() == before {
+				t.Error("a child that answers nothing is asked again")
 			}
 		}
 	}
