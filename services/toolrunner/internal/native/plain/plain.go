@@ -15,15 +15,16 @@ import (
 // sort become newlines; tabs stay.
 func Text(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
+	last := rune(0) // of what stays
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t':
-			return r
 		case breaks(r):
-			return '\n'
-		case hidden(r):
+			r = '\n'
+		case hidden(r), joins(r) && (last < utf8.RuneSelf || joins(last)):
 			return -1
 		}
+		last = r
 		return r
 	}, s)
 }
@@ -61,16 +62,15 @@ func breaks(r rune) bool {
 // hidden says whether r shows nothing: control characters, format characters
 // (among them overrides of the writing direction and the tags that spell hidden
 // text), variation selectors, fillers and what may stand for them one day. The
-// joiners stay, since Persian and the scripts of India are not written without
-// them, and so do the few format characters that have a shape.
+// few format characters that have a shape stay, and the joiners, see [joins].
 func hidden(r rune) bool {
-	switch {
-	case r == '\u200c', r == '\u200d', unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+	if joins(r) || unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 		return false
-	case r == '\u034f', r == '\u115f', r == '\u1160', r == '\u17b4', r == '\u17b5', r == '\u3164', r == '\uffa0':
-		return true
-	case r >= 0xe0000 && r <= 0xe0fff:
-		return true
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
+
+// joins says whether r is one of the two joiners, without which Persian, the
+// scripts of India and some pictures are not written. They stand singly after a
+// character beyond ASCII; anywhere else they could only spell hidden text.
+func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }

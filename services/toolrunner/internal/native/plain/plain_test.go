@@ -11,16 +11,19 @@ import (
 
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain\ttext\n":                     "plain\ttext\n",
-		"one\r\ntwo\rthree\u0085four\u2028": "one\ntwo\nthree\nfour\n",
-		"a\x1b[31mb\x00c\x7fd":              "a[31mbcd",
-		"x\u202eevil\u202c \u2066y\u2069":   "xevil y",
-		"\ufeffmark\u200b\u00ad\u2060":      "mark",
-		"tag\U000E0041\U000E007F\U000E01EF": "tag",
-		"heart\ufe0f \u3164\u115f":          "heart ",
-		"می\u200cخواهم क्\u200dष":           "می\u200cخواهم क्\u200dष",
-		"bad \xff\xfe bytes":                "bad \ufffd bytes",
-		"grüß 世界 🙂":                         "grüß 世界 🙂",
+		"plain\ttext\n":                                  "plain\ttext\n",
+		"one\r\ntwo\rthree\u0085four\u2028":              "one\ntwo\nthree\nfour\n",
+		"a\x1b[31mb\x00c\x7fd":                           "a[31mbcd",
+		"x\u202eevil\u202c \u2066y\u2069":                "xevil y",
+		"\ufeffmark\u200b\u00ad\u2060":                   "mark",
+		"tag\U000E0041\U000E007F\U000E01EF":              "tag",
+		"heart\ufe0f \u3164\u115f":                       "heart ",
+		"می\u200cخواهم क्\u200dष":                        "می\u200cخواهم क्\u200dष",
+		"bits a\u200d\u200cb\u200c é\u200d\u200d\u200c.": "bits ab é\u200d.",
+		"\U0001f469\u200d\U0001f4bb \u200d":              "\U0001f469\u200d\U0001f4bb ",
+		"one day\u2065\ufff0\u2800\U000e0fff":            "one day\u2800",
+		"bad \xff\xfe bytes":                             "bad \ufffd bytes",
+		"grüß 世界 🙂":                                      "grüß 世界 🙂",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
