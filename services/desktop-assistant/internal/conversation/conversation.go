@@ -40,7 +40,7 @@ type Conversation struct {
 func New(ctx context.Context, c *console.Console, conn *bus.Conn, echoed bool) (*Conversation, error) {
 	t := &Conversation{Console: c, conn: conn, echoed: echoed, typed: map[string]bool{}, calls: map[string]string{}, problems: map[string][]proto.Problem{}}
 	lost := func() { c.Println("(some events were not shown: the output is too slow)") }
-	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, lost), t.show, "turn", "tool", "stt", "service"); err != nil {
+	if _, err := conn.Events(ctx, conn.Device(), bus.Fail(4096, lost), t.show, "turn", "tool", "skill", "stt", "service"); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -120,9 +120,13 @@ func (t *Conversation) show(_ context.Context, env proto.Envelope, ev proto.Even
 		t.mu.Lock()
 		typed := t.typed[env.Turn]
 		t.mu.Unlock()
-		if !typed || !t.echoed {
+		if e.Text != "" && (!typed || !t.echoed) { // without a text it only loads skills
 			t.Println("you:       %s", e.Text)
 		}
+	case proto.SkillLoaded:
+		t.Println("skill:     %s is loaded", e.Name)
+	case proto.SkillUnloaded:
+		t.Println("skill:     %s is no longer loaded", e.Name)
 	case proto.STTRejected:
 		t.Println("(that was no question: %s)", strings.ReplaceAll(e.Reason, "_", " "))
 	case proto.TurnSentence:

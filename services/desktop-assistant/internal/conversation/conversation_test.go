@@ -101,6 +101,9 @@ func TestShow(t *testing.T) {
 	s := newStage(t)
 	got := s.tell("t1",
 		proto.TurnStarted{Origin: proto.OriginVoice},
+		proto.SkillLoaded{Name: "poet", By: "user"},
+		proto.TurnAsked{},
+		proto.SkillUnloaded{Name: "poet", By: "user"},
 		proto.TurnAsked{Text: "what 100% time"},
 		proto.TurnAnnounced{Text: "Let me look."},
 		proto.ToolCalled{Call: "c", Name: "now", Arguments: json.RawMessage(`{"a":1}`)},
@@ -111,7 +114,9 @@ func TestShow(t *testing.T) {
 		proto.TurnEnded{End: proto.EndFailed, Error: proto.Errorf(proto.CodeFailed, "ask", "no server").WithHint("start it")},
 		proto.TurnEnded{End: proto.EndFailed},
 	)
-	want := `you:       what 100% time
+	want := `skill:     poet is loaded
+skill:     poet is no longer loaded
+you:       what 100% time
 assistant: Let me look.
 tool:      now {"a":1}: 12:00 ` + strings.Repeat("é", 114) + `...
 assistant: It is noon.
