@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"example.org/desktop-assistant/pkg/speech/numeral"
 )
 
 var (
@@ -14,6 +16,8 @@ var (
 	dotClock   = regexp.MustCompile(`(?i)\b(\d{1,2})\.(\d{2})( ?uhr\b| ?[ap]\.?m\b)?`)
 	clockRange = regexp.MustCompile(`\b(\d{1,2}:\d{2}) ?[-–] ?(\d{1,2}:\d{2})\b`)
 	clock      = regexp.MustCompile(`(?i)\b(\d{1,2}):(\d{2})(:\d{2})?( uhr\b| ?h\b| ?a\.? ?m\b\.?| ?p\.? ?m\b\.?)?`)
+	dayHalves  = regexp.MustCompile(`(\d ?[AaPp]\.?[Mm]\.?) ?[-–] ?(\d)`)
+	hourMinute = regexp.MustCompile(`(\d ?h) ?(\d{1,2}) ?m\b`)
 	hourBefore = regexp.MustCompile(`\bh\.? ?(\d{1,2}[:.]\d{2})\b`)
 )
 
@@ -23,6 +27,8 @@ func (r *reader) clocks(s string) string {
 	if !strings.ContainsAny(s, ":.h") {
 		return s
 	}
+	s = hourMinute.ReplaceAllString(s, "$1 $2 min")
+	s = dayHalves.ReplaceAllString(s, "$1 "+r.Say("say.to")+" $2")
 	if r.Lang == "it" {
 		s = hourBefore.ReplaceAllString(s, "ore $1")
 	}
@@ -99,7 +105,7 @@ func (r *reader) clock(hour, minute, key string) string {
 	case m == 0:
 		return r.fill("say.hour", "h", spoken)
 	case m < 10 && r.Say("say.oh") != "":
-		return englishNumber(h) + " " + r.Say("say.oh") + " " + englishNumber(m)
+		return numeral.English(h) + " " + r.Say("say.oh") + " " + numeral.English(m)
 	case m < 10 && key == "" && r.Say("say.clock05") != "":
 		key = "say.clock05"
 	case m < 10 && key == "" && r.Say("say.clock") != "":

@@ -60,7 +60,7 @@ func (r *reader) numericDates(s string) string {
 		if dotted != (r.Lang == "de" && h.group(4) != "") || unicode.IsDigit(h.next()) || h.next() == '/' || h.prev() == '.' || h.prev() == '/' {
 			return ""
 		}
-		if !r.In("say.datewords", h.wordBefore()) || strings.HasPrefix(h.after(), " di ") {
+		if !r.In("say.datewords", h.wordBefore()) || r.In("say.partof", h.wordAfter()) {
 			return ""
 		}
 		day, month := r.order(h.group(1), h.group(3), h.group(2))

@@ -94,7 +94,7 @@ func (r *reader) sum2(n, scale, sign string, whole bool) string {
 	}
 	switch {
 	case part == "" || strings.Trim(part, "0") == "":
-		return units + " " + number(names, units == "1") + tail
+		return r.amount(units, names[0], names[1]) + tail
 	case whole || len(part) != 2 || len(names) < 4 || names[2] == "":
 		return n + " " + names[1] + tail
 	case units == "0":

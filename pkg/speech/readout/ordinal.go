@@ -3,52 +3,29 @@
 package readout
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/desktop-assistant/pkg/speech/numeral"
 )
 
 var (
 	roman       = regexp.MustCompile(`(\pL[\pL'’.-]*) ([IVXL]+)\b(\.)?`)
-	romanFirst  = regexp.MustCompile(`\b([IVXL]+)(e|er|re|ème|th|nd|st|rd)\b|\b([IVX]+)\. (\p{Lu}\pL+)`)
+	romanFirst  = regexp.MustCompile(`\b([IVX]+|[IVX]*L[IVX]+)(e|er|re|ème|th|nd|st|rd)\b|\b([IVX]+)\. (\p{Lu}\pL+)`)
 	dotOrdinal  = regexp.MustCompile(`\b(\d{1,3})\.([ºª]|er\b)`)
 	frOrdinal   = regexp.MustCompile(`\b(\d{1,2})(e|ème|eme|nde?|re|ère)\b`)
 	degreeFirst = regexp.MustCompile(`\b(\d{1,3})°`)
 	deOrdinal   = regexp.MustCompile(`\b(\d{1,2})\. (\p{Lu}\pL+)`)
 	decade      = regexp.MustCompile(`(?:\b(1[1-9]|20)|['’])(\d0)'?s\b`)
+	roundth     = regexp.MustCompile(`\b([1-9]|1\d|[1-9],?0)00th\b`)
+	deYear      = regexp.MustCompile(`\b1[1-9]\d{2}\b`)
+	deDecade    = regexp.MustCompile(`\b(1[1-9]\d0)er\b`)
+	deDays      = regexp.MustCompile(`\b(\d{1,2})\. ?(?:[-–]|bis) ?(\d{1,2})\. (\p{Lu}\pL+)`)
 	enYear      = regexp.MustCompile(`\b(1[1-9])(\d{2})\b`)
 )
-
-// romanValue is the value of a numeral that is written as it should be, else 0.
-func romanValue(s string) int {
-	values := map[rune]int{'I': 1, 'V': 5, 'X': 10, 'L': 50}
-	sum, last := 0, 0
-	for i := len(s) - 1; i >= 0; i-- {
-		v := values[rune(s[i])]
-		if v < last {
-			sum -= v
-		} else {
-			sum += v
-		}
-		last = max(last, v)
-	}
-	if romanNumber(sum) != s {
-		return 0
-	}
-	return sum
-}
-
-func romanNumber(n int) string {
-	if n < 1 || n > 89 {
-		return ""
-	}
-	tens := []string{"", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"}
-	ones := []string{"", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"}
-	return tens[n/10] + ones[n%10]
-}
 
 // romans reads Roman numerals behind a name; Italian voices know them.
 func (r *reader) romans(s string) string {
@@ -58,7 +35,7 @@ func (r *reader) romans(s string) string {
 	s = each(romanFirst, s, r.leadingRoman)
 	return each(roman, s, func(h hit) string {
 		name, low := h.group(1), strings.ToLower(h.group(1))
-		n := romanValue(h.group(2))
+		n := numeral.Roman(h.group(2))
 		first, _ := utf8.DecodeRuneInString(name)
 		single := len(h.group(2)) == 1
 		chapter := r.In("say.romanwords", low)
@@ -90,7 +67,7 @@ func (r *reader) regnal(n int, h hit, king bool) string {
 	limit, _ := strconv.Atoi(r.Say("say.ordinalsign"))
 	switch {
 	case king:
-		return "the " + english(n)
+		return "the " + numeral.EnglishOrdinal(n)
 	case r.Lang == "de" && h.group(3) != "" && !r.In("say.romanwords", strings.ToLower(h.group(1))) && deStem(r, n) != "":
 		return "der " + capital(deStem(r, n)+"e")
 	case n <= limit:
@@ -102,14 +79,14 @@ func (r *reader) regnal(n int, h hit, king bool) string {
 // leadingRoman reads "XXe siècle" and "II. Weltkrieg".
 func (r *reader) leadingRoman(h hit) string {
 	if h.group(1) != "" && r.Lang == "fr" {
-		if n := romanValue(h.group(1)); n > 0 {
+		if n := numeral.Roman(h.group(1)); n > 0 {
 			return frOrdinalWord(r, n, h.group(2))
 		}
 	}
 	if r.Lang != "de" || h.group(3) == "" || !r.deBefore(h.wordBefore()) {
 		return ""
 	}
-	if n := romanValue(h.group(3)); n > 0 && deStem(r, n) != "" {
+	if n := numeral.Roman(h.group(3)); n > 0 && deStem(r, n) != "" {
 		return capital(deStem(r, n)+r.deEnding(h.wordBefore())) + " " + h.group(4)
 	}
 	return ""
@@ -133,7 +110,8 @@ func (r *reader) ordinals(s string) string {
 			return frOrdinalWord(r, n, h.group(2))
 		})
 	case "de":
-		return each(deOrdinal, s, r.germanOrdinal)
+		s = each(deDays, s, r.germanDays)
+		return germanYears(r, each(deOrdinal, s, r.germanOrdinal))
 	case "en":
 		return englishYears(r, s)
 	}
@@ -214,36 +192,14 @@ func (r *reader) germanOrdinal(h hit) string {
 	return deStem(r, n) + r.deEnding(before) + " " + h.group(2)
 }
 
-// english is a number with its ordinal ending.
-func english(n int) string {
-	ending := "th"
-	if n%100 < 11 || n%100 > 13 {
-		switch n % 10 {
-		case 1:
-			ending = "st"
-		case 2:
-			ending = "nd"
-		case 3:
-			ending = "rd"
-		}
+// germanDays reads "vom 5. bis 7. Mai" and "5.-7. Mai".
+func (r *reader) germanDays(h hit) string {
+	a, b := deStem(r, atoi(h.group(1))), deStem(r, atoi(h.group(2)))
+	if a == "" || b == "" || !r.month(h.group(3)) {
+		return ""
 	}
-	return fmt.Sprintf("%d%s", n, ending)
-}
-
-var (
-	enOnes = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
-	enTens = strings.Fields("- - twenty thirty forty fifty sixty seventy eighty ninety")
-)
-
-// englishNumber writes 0 to 99 in words.
-func englishNumber(n int) string {
-	switch {
-	case n < 20:
-		return enOnes[n]
-	case n%10 == 0:
-		return enTens[n/10]
-	}
-	return enTens[n/10] + "-" + enOnes[n%10]
+	ending := r.deEnding(h.wordBefore())
+	return a + ending + " " + r.Say("say.to") + " " + b + ending + " " + h.group(3)
 }
 
 // decades reads the 1990s and the '80s, which English writes with an s.
@@ -251,16 +207,24 @@ func (r *reader) decades(s string) string {
 	if r.Lang != "en" {
 		return s
 	}
-	return each(decade, s, func(h hit) string {
-		tens := englishNumber(atoi(h.group(2)))
-		tens = strings.TrimSuffix(tens, "y") + "ies"
-		switch century := h.group(1); {
-		case h.group(2) == "00" || h.group(2) == "10":
+	s = each(decade, s, func(h hit) string {
+		century, tens := h.group(1), atoi(h.group(2))
+		switch {
+		case century == "" && tens == 0:
 			return ""
-		case century != "":
-			return englishNumber(atoi(century)) + " " + tens
+		case century == "":
+			return numeral.EnglishDecade(tens)
+		case century == "20" && tens == 0:
+			return "two thousands"
 		}
-		return tens
+		return numeral.English(atoi(century)) + " " + numeral.EnglishDecade(tens)
+	})
+	// The phonemiser says "one hundred t h".
+	return each(roundth, s, func(h hit) string {
+		if n := strings.ReplaceAll(h.group(1), ",", ""); strings.HasSuffix(n, "0") {
+			return numeral.English(atoi(n)/10) + " thousandth"
+		}
+		return numeral.English(atoi(h.group(1))) + " hundredth"
 	})
 }
 
@@ -270,11 +234,35 @@ func englishYears(r *reader, s string) string {
 		before := h.wordBefore()
 		day := strings.TrimRight(h.before(), ", ")
 		dated := day != "" && unicode.IsDigit(rune(day[len(day)-1])) && strings.HasSuffix(h.before(), ", ")
-		if !r.In("say.years", before) && !r.month(before) && !dated || strings.ContainsRune(".,:-/$€£", h.prev()) ||
+		if !r.In("say.years", before) && !r.month(before) && !dated && !r.yearShape(h) || strings.ContainsRune(".,:-/$€£", h.prev()) ||
 			h.next() == '%' || h.next() == '°' || h.next() == '-' || isUnitNext(r, h) {
 			return ""
 		}
-		return englishPair(atoi(h.group(1)), atoi(h.group(2)))
+		return numeral.EnglishYear(atoi(h.group(1)), atoi(h.group(2)))
+	})
+}
+
+var yearEnd = regexp.MustCompile(`^ to 1\d{3}\b`)
+
+// yearShape reports whether a number is a year by its place: the first of a
+// pair in brackets, or the subject of the sentence, "1984 was a good year".
+func (r *reader) yearShape(h hit) bool {
+	return h.prev() == '(' && (yearEnd.MatchString(h.after()) || h.next() == ')') ||
+		h.before() == "" && strings.HasPrefix(h.after(), " ") && r.In("say.yearverbs", strings.ToLower(h.wordAfter()))
+}
+
+// germanYears reads years as hundreds, "neunzehnhundert...". Behind one stands
+// no noun, which would be what is counted.
+func germanYears(r *reader, s string) string {
+	s = each(deDecade, s, func(h hit) string { return numeral.GermanYear(atoi(h.group(1))) + "er" })
+	return each(deYear, s, func(h hit) string {
+		first, _ := utf8.DecodeRuneInString(h.wordAfter())
+		follows := strings.HasPrefix(h.after(), " ") && unicode.IsUpper(first)
+		if strings.ContainsRune(".,:-/$€£", h.prev()) || unicode.IsLetter(h.prev()) || strings.ContainsRune("%°€$-:/", h.next()) ||
+			!r.In("say.years", h.wordBefore()) && !r.month(h.wordBefore()) && (follows || !strings.HasPrefix(h.after(), " geboren")) || isUnitNext(r, h) {
+			return ""
+		}
+		return numeral.GermanYear(atoi(h.whole()))
 	})
 }
 
@@ -285,16 +273,6 @@ func isUnitNext(r *reader, h hit) bool {
 	}
 	next := strings.ToLower(h.wordAfter())
 	return strings.HasPrefix(h.after(), " ") && next != "" && !r.Words[next] && strings.HasSuffix(next, "s")
-}
-
-func englishPair(century, year int) string {
-	switch {
-	case year == 0:
-		return englishNumber(century) + " hundred"
-	case year < 10:
-		return englishNumber(century) + " oh " + englishNumber(year)
-	}
-	return englishNumber(century) + " " + englishNumber(year)
 }
 
 func atoi(s string) int {

@@ -83,7 +83,7 @@ func (r *reader) preposition(word string) bool {
 // unit says an amount of a unit, also of one over another, or "".
 func (r *reader) unit(n, symbol string) string {
 	if one, many := r.Unit(symbol); one != "" {
-		return r.decimal(n) + " " + plural(n, one, many)
+		return r.amount(n, one, many)
 	}
 	base, per, ok := strings.Cut(symbol, "/")
 	one, many := r.Unit(base)
@@ -94,14 +94,35 @@ func (r *reader) unit(n, symbol string) string {
 	if said == "" {
 		return ""
 	}
-	return r.decimal(n) + " " + plural(n, one, many) + " " + said
+	return r.amount(n, one, many) + " " + said
 }
 
-func plural(n, one, many string) string {
-	if n == "1" {
-		return one
+// amount puts n in front of a noun. The number one agrees with it, where the
+// phonemiser says "uno euro" or "eins Kilometer".
+func (r *reader) amount(n, one, many string) string {
+	if n != "1" {
+		return r.decimal(n) + " " + many
 	}
-	return many
+	first, _, _ := strings.Cut(one, " ")
+	switch {
+	case r.Say("say.one") == "":
+		return "1 " + one
+	case !hasSuffix(first, r.Say("say.she")) || hasSuffix(first, r.Say("say.he")):
+		return r.Say("say.one") + " " + one
+	case r.Lang == "it" && strings.ContainsRune("aeiou", rune(first[0])):
+		return "un'" + one
+	}
+	return r.Say("say.one.f") + " " + one
+}
+
+// hasSuffix reports whether word ends with one of a list of endings.
+func hasSuffix(word, endings string) bool {
+	for end := range strings.FieldsSeq(endings) {
+		if strings.HasSuffix(word, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // perName says what stands under a bar: "per second", "al secondo".

@@ -10,19 +10,6 @@ import (
 	"example.org/desktop-assistant/pkg/speech/lexicon"
 )
 
-func TestRomanValue(t *testing.T) {
-	for n := 1; n < 90; n++ {
-		if got := romanValue(romanNumber(n)); got != n {
-			t.Errorf("%s is %d, want %d", romanNumber(n), got, n)
-		}
-	}
-	for _, s := range []string{"", "IIII", "VX", "IC", "XXXX", "LL"} {
-		if got := romanValue(s); got != 0 {
-			t.Errorf("%q is %d, want none", s, got)
-		}
-	}
-}
-
 func TestAloud(t *testing.T) {
 	for _, tt := range []struct{ lang, text, want string }{
 		{"it", "", ""},

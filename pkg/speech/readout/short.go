@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/desktop-assistant/pkg/speech/numeral"
 )
 
 var (
@@ -46,7 +48,7 @@ func (r *reader) shortWord(h hit) string {
 	switch {
 	case said != "" && unicode.IsLetter(h.next()):
 		return "" // "p.M" is none
-	case said == "" && (unicode.IsDigit(first) || r.Say("abbr#."+word) != "" && romanValue(h.wordAfter()) > 0):
+	case said == "" && (unicode.IsDigit(first) || r.Say("abbr#."+word) != "" && numeral.Roman(h.wordAfter()) > 0):
 		said = r.Say("abbr#." + word)
 	case said == "" && unicode.IsUpper(first):
 		said = r.Say("abbr^." + word)

@@ -73,7 +73,7 @@ func (r *reader) fraction(h hit) string {
 		return whole + " " + r.Say("say.andhalf")
 	case part == "½":
 		after := h.wordAfter()
-		if r.Lang == "en" && after != "" && after != "of" || r.Lang != "en" && strings.HasSuffix(after, "a") || r.Lang == "fr" && strings.HasSuffix(after, "e") || r.Lang == "de" && after != "" {
+		if r.Lang == "en" && after != "" && after != "of" || r.Lang != "en" && strings.HasSuffix(after, "a") || r.Lang == "fr" && hasSuffix(after, r.Say("say.she")) || r.Lang == "de" && after != "" {
 			return r.Say("say.half.a")
 		}
 		return r.Say("say.half")
