@@ -192,7 +192,7 @@ func (a *app) toolRun(ctx context.Context, name string, pairs []string) error {
 	defer func() { _ = served.Stop() }()
 	// Whoever types the tool and its arguments need not be asked whether they mean it.
 	call := proto.ToolCall{Call: bus.NewID(), Asker: conn.Asker(), Confirmed: true}
-	result, err := conn.CallTool(ctx, name, call, arguments) // its timeout is toolrunner's business
+	result, err := toolbox.Call(ctx, conn, a.watchEvery, name, call, arguments)
 	switch {
 	case ctx.Err() != nil:
 		return first(conn.CancelTool(call.Call), ctx.Err())

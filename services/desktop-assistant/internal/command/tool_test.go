@@ -103,6 +103,26 @@ func TestToolRunInterrupted(t *testing.T) {
 	j.wait().want(t, ExitInterrupted)
 }
 
+// Nobody waits for a toolrunner that is gone, or that is another by now.
+func TestToolRunGone(t *testing.T) {
+	r := newRig(t)
+	called, release := make(chan bool, 1), make(chan struct{})
+	serve := func() *fake {
+		return r.serve("toolrunner", bus.Tool(proto.ToolSpec{Name: "slow"}, func(_ context.Context, c proto.ToolCall, _ []byte) proto.ToolResult {
+			called <- true
+			<-release
+			return proto.ToolResult{Call: c.Call}
+		}), tools(proto.Tools{Tools: []proto.ToolSpec{{Name: "slow"}}}))
+	}
+	f := serve()
+	j := started(t, "tool", "run", "slow")
+	receive(t, "the call", called)
+	f.Close()
+	serve()
+	j.wait().want(t, ExitUnavailable, "!tool run: toolrunner is gone, and the call with it", "!desktop-assistant status")
+	close(release)
+}
+
 func TestToolList(t *testing.T) {
 	r := newRig(t)
 	list := proto.Tools{

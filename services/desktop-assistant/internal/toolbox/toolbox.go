@@ -28,6 +28,9 @@ import (
 // StatusUsage is toolrunner's exit status for a wrong command line of its verbs.
 const StatusUsage = 2
 
+// maxNames is how many tools a hint lists.
+const maxNames = 20
+
 // delay is what toolrunner gets to end a tool and all its processes.
 const delay = 7 * time.Second
 
@@ -171,11 +174,6 @@ func HeldBack(t proto.ToolSpec, route string) string {
 // Find gives the description of a tool. The error, a [*proto.Error], says which
 // tools there are.
 func Find(tools proto.Tools, name string) (proto.ToolSpec, error) {
-	for _, off := range tools.Off {
-		if off.Name == name {
-			return proto.ToolSpec{}, proto.Errorf(proto.CodeDenied, "tool run", "%s is off: %s", name, off.Why).WithHint("desktop-assistant tool enable %s", name)
-		}
-	}
 	const op = "tool run"
 	for _, off := range tools.Off {
 		if off.Name == name {
@@ -195,6 +193,9 @@ func Find(tools proto.Tools, name string) (proto.ToolSpec, error) {
 		names[i] = t.Name
 	}
 	slices.Sort(names)
-	return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, op, "no tool named %q", name).
-		WithHint("the tools are: %s", strings.Join(names, ", "))
+	hint := "the tools are: " + strings.Join(names, ", ")
+	if len(names) > maxNames {
+		hint = "see what there is: desktop-assistant tool list"
+	}
+	return proto.ToolSpec{}, proto.Errorf(proto.CodeNotFound, op, "no tool named %q", name).WithHint("%s", hint)
 }

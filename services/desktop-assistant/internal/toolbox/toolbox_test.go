@@ -65,6 +65,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	many := proto.Tools{Tools: make([]proto.ToolSpec, maxNames+1)}
+	if _, err := Find(many, "nope"); proto.HintOf(err) != "see what there is: desktop-assistant tool list" {
+		t.Errorf("many tools: %q", proto.HintOf(err))
+	}
 	if _, err := Find(proto.Tools{Dir: "/x"}, "now"); !errors.Is(err, &proto.Error{Code: proto.CodeNotFound}) {
 		t.Errorf("no tools: %v", err)
 	}
