@@ -36,7 +36,6 @@ func (r *reader) romans(s string) string {
 	return each(roman, s, func(h hit) string {
 		name, low := h.group(1), strings.ToLower(h.group(1))
 		n := numeral.Roman(h.group(2))
-		first, _ := utf8.DecodeRuneInString(name)
 		single := len(h.group(2)) == 1
 		chapter := r.In("say.romanwords", low)
 		regnal := r.In("say.regnal", low)
@@ -45,13 +44,20 @@ func (r *reader) romans(s string) string {
 			return ""
 		case name == strings.ToUpper(name) && utf8.RuneCountInString(name) > 1, strings.HasPrefix(h.group(2), "XL"), h.group(2) == "XXX":
 			return "" // a text in capitals, or a size
-		case !unicode.IsUpper(first) && !chapter:
+		case single && h.group(3) != "" && unicode.IsUpper(firstOf(h.wordAfter())) && r.Lang != "de":
+			return "" // Albert I. Jones
+		case !unicode.IsUpper(firstOf(name)) && !chapter:
 			return ""
 		case single && !chapter && !regnal && (r.Lang == "en" || h.group(2) != "V" || r.Words[low]):
 			return ""
 		}
 		return name + " " + r.regnal(n, h, regnal) + r.romanStop(h)
 	})
+}
+
+func firstOf(s string) rune {
+	c, _ := utf8.DecodeRuneInString(s)
+	return c
 }
 
 // romanStop keeps a dot that ends the sentence, and drops that of an ordinal.
@@ -256,8 +262,7 @@ func (r *reader) yearShape(h hit) bool {
 func germanYears(r *reader, s string) string {
 	s = each(deDecade, s, func(h hit) string { return numeral.GermanYear(atoi(h.group(1))) + "er" })
 	return each(deYear, s, func(h hit) string {
-		first, _ := utf8.DecodeRuneInString(h.wordAfter())
-		follows := strings.HasPrefix(h.after(), " ") && unicode.IsUpper(first)
+		follows := strings.HasPrefix(h.after(), " ") && unicode.IsUpper(firstOf(h.wordAfter()))
 		if strings.ContainsRune(".,:-/$€£", h.prev()) || unicode.IsLetter(h.prev()) || strings.ContainsRune("%°€$-:/", h.next()) ||
 			!r.In("say.years", h.wordBefore()) && !r.month(h.wordBefore()) && (follows || !strings.HasPrefix(h.after(), " geboren")) || isUnitNext(r, h) {
 			return ""
