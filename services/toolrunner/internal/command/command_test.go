@@ -159,3 +159,20 @@ func TestCheckGood(t *testing.T) {
 		t.Errorf("with an argument: status %d", status)
 	}
 }
+
+// A sandbox that can be left by writing another tool is told of.
+func TestCheckSandboxedWriter(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.toml": "description = \"D.\"\ncommand = [\"true\"]\nsandbox = { write = [\".\"] }\n",
+		"b.toml": "description = \"D.\"\ncommand = [\"true\"]\nsandbox = { write = [\"data\"] }\n",
+		"c.toml": "description = \"D.\"\ncommand = [\"true\"]\nsandbox = { read = [\".\"] }\n",
+	})
+	if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, _ := execute(t, t.Context(), Settings{}, "check", "--tools", dir)
+	want := dir + "/a.toml:3: warning: the sandbox lets it write to \"" + dir + "\", which holds the tools folder: it could put a tool there that has none (name a folder of its own, such as \"~/.cache/a\")\n"
+	if status != ExitOK || strings.Count(stdout, "holds the tools folder") != 1 || !strings.Contains(stdout, want) {
+		t.Errorf("status %d, got\n%s\nwant\n%s", status, stdout, want)
+	}
+}

@@ -6,9 +6,12 @@ import (
 	"context"
 	"io"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 )
@@ -78,4 +81,26 @@ func TestStartEnds(t *testing.T) {
 		t.Error("a program that is not there was started")
 	}
 	b.nothingLeft()
+}
+
+// A descriptor that toolrunner was started with goes to no tool.
+func TestDescriptors(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	b := newBox(t)
+	b.script("x", "", `cd /proc/self/fd; echo *`)
+	b.script("y", "sandbox = {}", `cd /proc/self/fd; echo *`)
+	r := b.runner(Config{})
+	for _, name := range []string{"x", "y"} {
+		got := r.Call(t.Context(), name, []byte("{}"), Options{})
+		for fd := range strings.FieldsSeq(got.Text) {
+			if fd == strconv.Itoa(pipe[0]) || fd == strconv.Itoa(pipe[1]) || !got.OK {
+				t.Errorf("%s has the descriptors %s", name, got.Text)
+			}
+		}
+	}
 }

@@ -55,6 +55,10 @@ func (c Config) Examine(t *tool.Tool, dir string) []tool.Problem {
 	if p, ok := c.Unconfined(t); ok {
 		problems = append(problems, p)
 	}
+	if i := slices.IndexFunc(spec.Write, func(path string) bool { return below(resolved(dir), resolved(path)) }); i >= 0 {
+		warn("sandbox", "name a folder of its own, such as \"~/.cache/"+t.Name+"\"",
+			"the sandbox lets it write to %q, which holds the tools folder: it could put a tool there that has none", spec.Write[i])
+	}
 	for _, path := range slices.Concat(spec.Read, spec.Write) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			warn("sandbox", "make it, if the tool needs it: mkdir -p "+strconv.Quote(path), "the sandbox names %q, which does not exist", path)

@@ -91,9 +91,13 @@ func (c Config) complete() Config {
 }
 
 // New makes a runner. It makes this process the one that inherits orphaned
-// descendants (PR_SET_CHILD_SUBREAPER).
+// descendants (PR_SET_CHILD_SUBREAPER), and hands on none of the descriptors
+// that it was started with.
 func New(c Config, tools tool.Set) *Runner {
 	c = c.complete()
+	if err := keepDescriptors(); err != nil {
+		c.Log.Warn("tools get the descriptors that toolrunner was started with", "error", err)
+	}
 	family, err := newFamily()
 	if err != nil {
 		c.Log.Warn("processes that leave their group will not be found", "error", err)
