@@ -74,7 +74,7 @@ func read(path string) ([]byte, error) {
 }
 
 func unreadable(path string, err error) *Error {
-	e := &Error{File: path, Text: "cannot be read: " + err.Error(), cause: err}
+	e := &Error{File: path, Text: "cannot be read: " + err.Error(), Hint: "look what it is and who may read it: ls -l " + path, cause: err}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		e.Text = "cannot be read: " + p.Err.Error()
 	}

@@ -59,8 +59,10 @@ func LimitTools(path string, calls int) (changed bool, err error) {
 // edit sets one key of [native_tools]. apply does to a configuration what the
 // edit must do to it, and nothing else may come of it.
 func edit(path, key, value string, apply func(*config.NativeTools)) (bool, error) {
-	named := path != ""
-	if !named {
+	if _, err := config.Load(path); err != nil { // what is no file among them
+		return false, err
+	}
+	if path == "" {
 		dir, err := xdg.Config()
 		if err != nil {
 			return false, &config.Error{Text: err.Error(), Hint: "set HOME or name the file with --config"}
@@ -77,8 +79,8 @@ func edit(path, key, value string, apply func(*config.NativeTools)) (bool, error
 	}
 	defer unlock()
 	data, err := os.ReadFile(real)
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && !named) {
-		return false, unreadable(path, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, unwritable(path, err)
 	}
 	changed, err := set(path, data, key, value, apply)
 	if err != nil || changed == nil {
@@ -88,13 +90,6 @@ func edit(path, key, value string, apply func(*config.NativeTools)) (bool, error
 		return false, unwritable(path, err)
 	}
 	return true, nil
-}
-
-func unreadable(path string, err error) error {
-	if _, err := config.Load(path); err != nil {
-		return err // which says it better
-	}
-	return unwritable(path, err)
 }
 
 func unwritable(path string, err error) *config.Error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"example.org/desktop-assistant/pkg/config"
@@ -130,17 +131,27 @@ func TestEditRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte(faulty), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(t.TempDir(), "missing", "config.toml")
 	for name, edit := range map[string]func() (bool, error){
 		"faulty file":  func() (bool, error) { return SwitchTool(path, "read_file", true) },
 		"unknown tool": func() (bool, error) { return SwitchTool(path, "read_fiel", true) },
 		"limit":        func() (bool, error) { return LimitTools(path, 6) },
-		"no such file": func() (bool, error) { return SwitchTool(path+"x", "read_file", true) },
+		"no such file": func() (bool, error) { return SwitchTool(missing, "read_file", true) },
+		"pipe":         func() (bool, error) { return SwitchTool(pipe, "read_file", true) },
+		"folder":       func() (bool, error) { return SwitchTool(filepath.Dir(path), "read_file", true) },
 	} {
 		changed, err := edit()
 		var e *config.Error
 		if changed || !errors.As(err, &e) || e.Hint == "" {
 			t.Errorf("%s: %v, %v", name, changed, err)
 		}
+	}
+	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
+		t.Error("a folder was made for a file that is not there")
 	}
 	if got := content(t, path); got != faulty {
 		t.Errorf("got %q", got)
