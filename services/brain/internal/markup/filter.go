@@ -36,10 +36,11 @@ const (
 type Filter struct {
 	offer    Offer
 	mode     mode
-	rune     string // the beginning of a rune that a piece ended in
-	buf      string // not yet decided; held text in modeOpened and modeBare
-	started  bool   // some text was handed out
-	bare     bool   // the bare words of harmony were seen
+	rune     string          // the beginning of a rune that a piece ended in
+	buf      string          // not yet decided
+	held     strings.Builder // what stood before buf, in modeOpened and modeBare
+	started  bool            // some text was handed out
+	bare     bool            // the bare words of harmony were seen
 	opened   bool
 	thought  bool
 	captured strings.Builder
@@ -99,7 +100,7 @@ func (f *Filter) Captured() string {
 // Settle tells that the thinking comes apart from the text: nothing is held back
 // for it.
 func (f *Filter) Settle() {
-	if f.mode == modeOpened && f.buf == "" {
+	if f.mode == modeOpened && f.buf == "" && f.held.Len() == 0 {
 		f.mode = modeText
 	}
 }
@@ -327,8 +328,21 @@ func (f *Filter) enter(rest string, call, thinking bool) {
 	f.buf = rest
 }
 
+// hold puts n bytes apart, so that they are not looked at again. unhold puts what
+// is held before the buffer.
+func (f *Filter) hold(n int) {
+	f.held.WriteString(f.buf[:n])
+	f.buf = f.buf[n:]
+}
+
+func (f *Filter) unhold() {
+	f.buf = f.held.String() + f.buf
+	f.held.Reset()
+}
+
 // holdOpened holds the text back until thinking ends.
 func (f *Filter) holdOpened(final bool) string {
+	decided := len(f.buf)
 	for i := 0; i < len(f.buf); i++ {
 		if !strings.ContainsRune(starts, rune(f.buf[i])) && f.buf[i] < utf8.RuneSelf {
 			continue
@@ -337,14 +351,20 @@ func (f *Filter) holdOpened(final bool) string {
 		case endThink:
 			f.opened, f.thought, f.mode = true, true, modeText
 			f.buf = f.buf[i+n:]
+			f.held.Reset()
 			return ""
 		case think:
 			f.mode = modeText
+			f.unhold()
 			return ""
+		case undecided:
+			decided = min(decided, i)
 		}
 	}
+	f.hold(decided)
 	if final {
 		f.mode = modeText
+		f.unhold()
 	}
 	return ""
 }
@@ -366,9 +386,14 @@ func (f *Filter) holdBare(final bool) string {
 	switch {
 	case call >= 0 && (at < 0 || call < at):
 		f.buf, f.mode, f.thought = f.buf[call:], modeTool, true
+		f.held.Reset()
 	case at >= 0:
 		f.buf, f.mode, f.thought = f.buf[at+len(bareFinal):], modeText, true
-	case final:
+		f.held.Reset()
+	case !final:
+		f.hold(max(0, len(f.buf)-len(bareTool)+1))
+	default:
+		f.unhold()
 		next, _ := utf8.DecodeRuneInString(f.buf[len(bareAnalysis):])
 		f.mode = modeText
 		if unicode.IsLetter(next) {

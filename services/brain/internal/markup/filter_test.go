@@ -102,6 +102,26 @@ func TestFilterOpened(t *testing.T) {
 	}
 }
 
+// promise: each byte is looked at a bounded number of times. Were the text that is
+// held back read anew with each piece, this would take minutes.
+func TestFilterHoldsMuch(t *testing.T) {
+	much := strings.Repeat("abc ", 1<<16)
+	for name, c := range map[string]struct {
+		text, want string
+		opened     bool
+	}{
+		"thinking":             {much + "</think>Yes.", "Yes.", true},
+		"no thinking":          {much + "end.", much + "end.", true},
+		"channels in words":    {"analysis" + much + "assistantfinalYes.", "Yes.", false},
+		"a word like one":      {"analysis " + much + "end.", "analysis " + much + "end.", false},
+		"beginnings of a list": {"See " + strings.Repeat("[get_time(", 1<<11), "See " + strings.Repeat("[get_time(", 1<<11), false},
+	} {
+		if got, _ := run(c.text, 4, c.opened); got != c.want {
+			t.Errorf("%s: got %d bytes, want %d", name, len(got), len(c.want))
+		}
+	}
+}
+
 // The filter must not wait for what cannot become a marker.
 func TestFilterIsPrompt(t *testing.T) {
 	for _, in := range []string{"It is ", "2 < ", "a <ta", "[1", "`x", "x {\"age\"", "<|x y"} {

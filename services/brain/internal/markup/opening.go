@@ -126,10 +126,10 @@ func (f *Filter) leakedList(final bool) (action, int) {
 }
 
 // callEnd returns the length of the brackets that s begins with, with what is
-// inside, by brackets outside quotes; 0 when they do not close.
+// inside, by brackets outside quotes; 0 when they do not close within maxHold.
 func callEnd(s string) int {
 	depth, quote := 0, byte(0)
-	for i := 0; i < len(s); i++ {
+	for i := 0; i < min(len(s), maxHold); i++ {
 		switch c := s[i]; {
 		case quote != 0 && c == '\\':
 			i++
