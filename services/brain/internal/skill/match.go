@@ -93,7 +93,7 @@ func (s Shelf) Match(text string, spoken bool) (names []string, rest string) {
 	if len(s.Skills) == 0 {
 		return nil, text
 	}
-	m := matcher{text: text, units: units(text, spoken), index: s.index[0]}
+	m := &matcher{text: text, units: units(text, spoken), index: s.index[0]}
 	if spoken {
 		m.index = s.index[1]
 	}
@@ -140,10 +140,17 @@ type matcher struct {
 	text  string
 	units []unit
 	index map[rune][]target
+	piece piece // the one looked at last
+}
+
+// piece is a stretch of text that may be a path or an address.
+type piece struct {
+	start, end int
+	path       bool // and is one
 }
 
 // at gives the skill that is asked for at unit i, and the unit behind it.
-func (m matcher) at(i int) (name string, next int, called bool) {
+func (m *matcher) at(i int) (name string, next int, called bool) {
 	u := m.units[i]
 	if i > 0 && !m.units[i-1].last {
 		return "", 0, false
@@ -159,13 +166,13 @@ func (m matcher) at(i int) (name string, next int, called bool) {
 		return "", 0, false
 	}
 	name, next = m.named(i, func(end int) bool {
-		return !touches(after(m.text, end)) && !inPath(m.text, u.start, end)
+		return !touches(after(m.text, end)) && !m.inPath(u.start, end)
 	})
 	return name, next, false
 }
 
 // named gives the longest name at unit i behind whose end the text may go on.
-func (m matcher) named(i int, may func(end int) bool) (name string, next int) {
+func (m *matcher) named(i int, may func(end int) bool) (name string, next int) {
 	if i >= len(m.units) {
 		return "", 0
 	}
@@ -184,7 +191,7 @@ func (m matcher) named(i int, may func(end int) bool) (name string, next int) {
 
 // ends says whether a call may end here: what follows in one piece, without the
 // marks that end a sentence, is nothing.
-func (m matcher) ends(end int) bool {
+func (m *matcher) ends(end int) bool {
 	rest := m.text[end:]
 	if n := strings.IndexFunc(rest, func(r rune) bool { return !inPiece(r) }); n >= 0 {
 		rest = rest[:n]
@@ -193,16 +200,20 @@ func (m matcher) ends(end int) bool {
 }
 
 // inPath says whether text[start:end] is part of a path or an address.
-func inPath(text string, start, end int) bool {
-	for start > 0 && inPiece(before(text, start)) {
-		_, n := utf8.DecodeLastRuneInString(text[:start])
+func (m *matcher) inPath(start, end int) bool {
+	if p := m.piece; p.start <= start && end <= p.end {
+		return p.path
+	}
+	for start > 0 && inPiece(before(m.text, start)) {
+		_, n := utf8.DecodeLastRuneInString(m.text[:start])
 		start -= n
 	}
-	for end < len(text) && inPiece(after(text, end)) {
-		_, n := utf8.DecodeRuneInString(text[end:])
+	for end < len(m.text) && inPiece(after(m.text, end)) {
+		_, n := utf8.DecodeRuneInString(m.text[end:])
 		end += n
 	}
-	return strings.ContainsAny(text[start:end], `/\`)
+	m.piece = piece{start, end, strings.ContainsAny(m.text[start:end], `/\`)}
+	return m.piece.path
 }
 
 // inPiece says whether a path or an address may go on with r.

@@ -167,6 +167,16 @@ func TestCallsAreTakenOut(t *testing.T) {
 	}
 }
 
+// A long message without a space costs no more than its length.
+func TestLongMessage(t *testing.T) {
+	s := shelf("a", "poet")
+	for _, part := range []string{"a/", "/a", "a.", "poet+", "(/poet", "/", "a "} {
+		text := strings.Repeat(part, 1<<17/len(part))
+		s.Match(text, true)
+		s.Match(text, false)
+	}
+}
+
 func FuzzParseDocument(f *testing.F) {
 	for _, s := range []string{source("a", "b. c", "d"), "---\na: &a [*a]\n---\n", "\uFEFF---\r\nname: [x\r\n---", "---\nname: a: b\n c\n---\n", "---\n? {a: b}\n: c\n---"} {
 		f.Add(s)
