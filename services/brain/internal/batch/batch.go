@@ -66,10 +66,21 @@ func (c *Call) refuse(offer catalog.Offer) (kind, text string) {
 		return proto.KindUnknownTool, c.Refusal(names)
 	case c.Problem == stream.ProblemTooMany:
 		return proto.KindNotAllowed, c.Refusal(names)
+	case c.Problem == stream.ProblemArguments && c.Spec.Native:
+		return "", "" // toolrunner counts it and refuses it, as it does all others
 	case c.Problem != "":
 		return proto.KindInvalidArguments, c.Refusal(names)
 	}
 	return "", ""
+}
+
+// Sent is what toolrunner gets as the arguments: a JSON object or, of a built-in
+// tool, whatever the model wrote in its place.
+func (c *Call) Sent() []byte {
+	if c.Problem == stream.ProblemArguments {
+		return []byte(c.Raw)
+	}
+	return c.Arguments
 }
 
 // Calls are all of them, in their order.

@@ -90,6 +90,14 @@ func TestRefused(t *testing.T) {
 	if c := b.Next(); c.Name != "guarded" || !c.Guarded() {
 		t.Errorf("next %+v", c)
 	}
+	native := catalog.Offer{Specs: []proto.ToolSpec{{Name: "read_file", Native: true}}}
+	b = New(native, []model.Call{
+		{Name: "read_file", Problem: stream.ProblemArguments, Raw: `{"x":`, Arguments: json.RawMessage(`{}`)},
+		{Name: "read_file", Problem: stream.ProblemTruncated, Raw: `{"x":`, Arguments: json.RawMessage(`{}`)},
+	})
+	if c := b.Calls()[0]; c.Done() || string(c.Sent()) != `{"x":` || !b.Calls()[1].Done() {
+		t.Errorf("built-in tools: %+v, %+v", c, b.Calls()[1])
+	}
 }
 
 // A call that needs a yes holds those behind it, not those before it.

@@ -63,7 +63,7 @@ func (r *run) startCall(ctx context.Context, c *batch.Call) {
 	r.startAnnouncing(ctx)
 	r.spawn(func() {
 		defer cancel()
-		res, err := r.env.Tools.Call(callCtx, c.Name, about, c.Arguments)
+		res, err := r.env.Tools.Call(callCtx, c.Name, about, c.Sent())
 		r.post(func(ctx context.Context, r *run) { r.called(ctx, c, res, err) })
 	})
 }

@@ -426,7 +426,7 @@ func TestBudgetOfBuiltInTools(t *testing.T) {
 			w.spec.Speak = false
 			w.tools.specs, w.tools.limit = []proto.ToolSpec{now, file}, limit
 			w.tools.results = map[string]proto.ToolResult{"read_file": {Kind: proto.KindNotAllowed, Result: "error: no more"}}
-			w.model.scripts = []script{calls("", "read_file", "now", "fly"), calls("", "read_file"), says("Well.")}
+			w.model.scripts = []script{calls("", "read_file {", "now", "fly"), calls("", "read_file"), says("Well.")}
 			w.ask("look")
 			var offers []string
 			for _, req := range w.model.requests() {
