@@ -178,6 +178,8 @@ func TestSound(t *testing.T) {
 		"mp3":                {append([]byte("ID3"), pcm...), "audio/mpeg", 0, nil, "packed sound"},
 		"mp3 frames":         {append([]byte{0xff, 0xfb}, pcm...), "audio/mpeg", 0, nil, "packed sound"},
 		"json":               {[]byte(`{"error": {"message": "no such voice"}}`), "application/json", 0, nil, "no such voice"},
+		"json as sound":      {[]byte(`{"error": {"message": "no such voice"}}`), "audio/pcm", 0, nil, "no such voice"},
+		"a page as sound":    {[]byte("<!DOCTYPE html><html>hello there</html>"), "audio/pcm", 0, nil, "it sends no sound"},
 		"a page":             {[]byte("<html>hello there</html>"), "text/html; charset=utf-8", 0, nil, "it sends no sound"},
 	} {
 		e := serve(t, "", func(w http.ResponseWriter, _ request) {

@@ -48,10 +48,17 @@ func decodeStream(r io.Reader, contentType string, emit synth.Emit) error {
 		}
 	case strings.HasPrefix(text, "ID3"), strings.HasPrefix(text, "OggS"), strings.HasPrefix(text, "fLaC"), strings.Contains(contentType, "mpeg"):
 		return errors.New("it sends packed sound, and was asked for pcm or wav")
-	case strings.HasPrefix(contentType, "application/json"), strings.HasPrefix(contentType, "text/"):
+	case strings.HasPrefix(contentType, "application/json"), strings.HasPrefix(contentType, "text/"), isText(text):
 		return fmt.Errorf("it sends no sound: %s", words(in))
 	}
 	return samples(io.LimitReader(in, left), f, emit)
+}
+
+// isText knows a web page or JSON by its first characters, whatever its type says:
+// sound that begins with the same bytes would begin with a bang.
+func isText(head string) bool {
+	return (strings.HasPrefix(head, "<") || strings.HasPrefix(head, "{")) &&
+		!strings.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' })
 }
 
 // wavHeader reads up to the sound. What comes behind the sound is none: left is
