@@ -98,6 +98,7 @@ func New(env daemon.Env) (daemon.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.finder.guard.path = filepath.Join(state, "opening.json")
 	a.duck = duck.New(cfg.TTS.Duck, filepath.Join(state, "lowered.json"), env.Log)
 	server := sink.NewServer(pulse.Options{
 		Name: "Desktop Assistant", ID: "org.example.desktop-assistant", Icon: "audio-speakers", Version: daemon.Version,

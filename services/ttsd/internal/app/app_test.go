@@ -54,6 +54,7 @@ func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 		app, err := New(env)
 		if err == nil {
 			app.(*App).duck = duck.New(env.Config.TTS.Duck, filepath.Join(env.Dir, "lowered.json"), env.Log)
+			app.(*App).finder.guard.path = filepath.Join(env.Dir, "opening.json")
 		}
 		if err == nil && parts != nil {
 			parts(app.(*App))

@@ -14,6 +14,7 @@ import (
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
+	"example.org/desktop-assistant/pkg/onnx"
 	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/ttsd/internal/phoneme/reader"
@@ -34,6 +35,7 @@ type finder struct {
 	better synth.Engine // the one that plain stands behind, nil while there is none
 	tried  string       // the files with which Kokoro was opened in vain
 	why    error        // why it was
+	guard  guard
 }
 
 // close gives back what was made.
@@ -137,11 +139,11 @@ func (f *finder) kokoro(ctx context.Context) (synth.Engine, error) {
 	for key, v := range cfg.Voice {
 		c.Languages[key] = kokoro.Language{Tag: v.Lang, Blend: v.Blend}
 	}
-	files := stamps(model, voices, c.Runtime)
+	files := f.stamps(c)
 	if files == f.tried {
 		return nil, f.why
 	}
-	e, err := kokoro.Open(ctx, c)
+	e, err := f.guard.open(files, func() (*kokoro.Engine, error) { return kokoro.Open(ctx, c) })
 	if err != nil {
 		f.tried, f.why = files, err
 		return nil, err
@@ -175,13 +177,22 @@ func (f *finder) warn(list []*proto.Error) {
 	f.env.Problems.Set("kokoro", strings.Join(texts, "; "), list[0].Hint)
 }
 
-// stamps tells files from what they were before.
-func stamps(paths ...string) string {
+// stamps tells all that Kokoro is made of from what it was before.
+func (f *finder) stamps(c kokoro.Config) string {
+	paths := []string{c.Model, c.Voices}
+	folder, _ := filepath.Glob(filepath.Join(c.Voices, "*.bin")) // of a path that is a folder
+	paths = append(paths, folder...)
+	if library, err := onnx.Find(c.Runtime, c.Folders...); err == nil {
+		paths = append(paths, library.Path)
+	}
 	var b strings.Builder
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&b, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 		}
+	}
+	if f.plain != nil {
+		fmt.Fprintln(&b, f.plain.Version())
 	}
 	return b.String()
 }
