@@ -22,6 +22,7 @@ const (
 	wordWeight   = 3.8 // a function word
 	commonWeight = 3.5 // another frequent word
 	alsoWeight   = 1.0 // a word that is more frequent in another language
+	formWeight   = 2.5 // another form of a listed word
 	letterWeight = 1.0 // a word with a letter of few languages
 	priorWeight  = 2.3 // the prior: odds of ten to one
 	headWeight   = 2.0 // words of one language alone in front of a name or title
@@ -74,7 +75,7 @@ func Identify(sentence, prior string, configured []string) string {
 	return configured[best]
 }
 
-var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+|\\pL*\\d[\\pL\\d]*")
+var notLanguage = regexp.MustCompile("```[^`]*```|`[^`]*`|\\]\\([^)\\s]*\\)|\\S+@\\S+|[a-z]+://\\S+|www\\.\\S+|</?[a-z]+/?>|(?:^|\\s)[~.]?/\\S+|\\pL*\\d[\\pL\\d]*")
 
 // bareText drops code, targets of links and addresses. The text of a link is
 // like a title, in quotation marks.
@@ -165,7 +166,7 @@ func byScript(text string, prior int, configured []string) (int, bool) {
 // short forms and particles, for Japanese the short forms of its own.
 const (
 	onlyChinese  = "吗呢吧你们这哪么见谢东车马鱼鸟说话问间门开关电脑热让请谁觉现观听读买卖红绿银铁钱钟头发对时过还进远运动书长张难欢乐爱妈爸她它很啊呀哦嗯嘛啦您咱为个几岁气样习经给虽应该办阳阴飞页题饭馆鸡无嗎們這麼說妳"
-	onlyJapanese = "円気売読駅図広歩変戦実検験権観込働勧歓帰処拝仏両桜沢浜渋県圧囲々"
+	onlyJapanese = "円気売読駅図広歩変戦実検験権観込働勧歓帰処拝仏両桜沢浜渋県圧囲々関発楽薬黒伝価仮続経済継絵総緑縄壊剤雑満団栄営労単塩竜滝鉄銭徳黙歳毎辺転軽騒"
 )
 
 var chineseWords = strings.Fields("是的 不是 不要 可以 好的 没有 知道 什么 怎么 今天 明天 昨天 天气")
@@ -227,6 +228,13 @@ func cutWords(text string) []word {
 	})
 	shouted := allCaps && (len(fields) > 3 || isShouted(fields))
 	for i, w := range fields {
+		if whole := accented(strings.ToLower(w)); whole != "" {
+			first, n := utf8.DecodeRuneInString(whole)
+			if capital, _ := utf8.DecodeRuneInString(w); unicode.IsUpper(capital) {
+				first = unicode.ToUpper(first)
+			}
+			w = string(first) + whole[n:]
+		}
 		w = strings.Trim(w, "'")
 		low := strings.ToLower(w)
 		capital := w != low
@@ -265,10 +273,13 @@ func score(words []word, configured []string) []float64 {
 	if frame >= 0 {
 		listed[frame] += headWeight
 	}
+	if len(words) > 1 && words[1].name && (articles[words[0].text] || particles[words[0].text]) {
+		words[0].name = true // La Scala
+	}
 	for i, w := range words {
 		if i >= from && frame >= 0 && !lists(configured[frame], w.text) {
 			quote := make([]float64, len(configured))
-			addListed(quote, w, configured)
+			addListed(quote, w, false, configured)
 			for j := range quote {
 				listed[j] += titleShare * quote[j]
 			}
@@ -280,7 +291,7 @@ func score(words []word, configured []string) []float64 {
 		if !w.name {
 			accents(listed, w.text, configured)
 		}
-		if addListed(listed, w, configured) || w.name || utf8.RuneCountInString(w.text) == 1 {
+		if addListed(listed, w, i == 0, configured) || w.name || utf8.RuneCountInString(w.text) == 1 {
 			continue
 		}
 		shaped++
@@ -378,7 +389,7 @@ func addShape(scores []float64, w string, configured []string, models map[string
 // addListed adds what the word lists say about w, also about the parts of an
 // elision: "dell'acqua", "j'ai", "what's". It reports whether one language alone
 // lists a part.
-func addListed(scores []float64, w word, configured []string) bool {
+func addListed(scores []float64, w word, first bool, configured []string) bool {
 	parts := []string{w.text}
 	if a, b, ok := strings.Cut(w.text, "'"); ok {
 		parts = append(parts, a+"'", b)
@@ -389,10 +400,21 @@ func addListed(scores []float64, w word, configured []string) bool {
 		share := 0.0
 		for i, c := range configured {
 			has[i] = weigh(c, p, n == 1)
+			if n == 0 && first && lexicon.For(c).In("seldom", p) {
+				has[i] = 0 // Spanish begins no sentence with "O"
+			}
 			if w.name && lexicon.Primary(c) != "de" {
 				has[i] *= nameShare
 			}
 			share += min(1, has[i]/commonWeight)
+		}
+		if share == 0 && n == 0 {
+			for i, c := range configured {
+				if related(c, p) {
+					has[i] = formWeight
+					share += formWeight / commonWeight
+				}
+			}
 		}
 		if share == 0 && n == 0 {
 			for i, c := range configured {

@@ -96,3 +96,26 @@ func BenchmarkIdentify(b *testing.B) {
 		Identify("Non ho trovato nessun appuntamento per domani.", "en", six)
 	}
 }
+
+func TestForms(t *testing.T) {
+	for _, tt := range []struct {
+		lang, word string
+		want       bool
+	}{
+		{"it", "ottima", true},
+		{"it", "spiegami", true},
+		{"es", "espérame", true},
+		{"pt", "prontas", true},
+		{"it", "xyzzy", false},
+		{"it", "io", false},
+	} {
+		if got := related(tt.lang, tt.word); got != tt.want {
+			t.Errorf("related(%q, %q) = %v, want %v", tt.lang, tt.word, got, tt.want)
+		}
+	}
+	for in, want := range map[string]string{"perche'": "perché", "e'": "è", "po'": "", "'": "", "l'": "", "citta'": "città"} {
+		if got := accented(in); got != want {
+			t.Errorf("accented(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
