@@ -157,8 +157,8 @@ func objectsIn(s string, depth int) ([]string, bool) {
 	}
 }
 
-// tailToken is what servers leave behind the arguments.
-var tailToken = regexp.MustCompile(`\s*(?:<[|｜][^<>]*>|</\w+>)$`)
+// tailTokens are what servers leave behind the arguments.
+var tailTokens = regexp.MustCompile(`(?:\s*(?:<[|｜][^<>]*>|</\w+>))+$`)
 
 // repair takes a code fence and left-over tokens off, and makes JSON of a value
 // that is none but can mean only one thing.
@@ -167,13 +167,7 @@ func repair(s string) string {
 		body = strings.TrimSuffix(strings.TrimSpace(body), "```")
 		s = strings.TrimSpace(strings.TrimPrefix(body, "json"))
 	}
-	for {
-		rest := tailToken.ReplaceAllString(s, "")
-		if rest == s {
-			break
-		}
-		s = rest
-	}
+	s = tailTokens.ReplaceAllString(s, "")
 	if v, ok := markup.Literal(s); ok {
 		return string(v)
 	}
