@@ -26,12 +26,17 @@ const gap = ' '
 // units takes text apart.
 func units(text string, spoken bool) []unit {
 	fold := cases.Fold()
-	var all []unit
+	all := make([]unit, 0, len(text))
 	var it norm.Iter
 	it.InitString(norm.NFC, text)
 	for from := 0; !it.Done(); {
-		piece := fold.String(string(it.Next()))
+		piece := string(it.Next())
 		to := it.Pos()
+		if len(piece) == 1 {
+			piece = strings.ToLower(piece) // the same for ASCII, and quick
+		} else {
+			piece = fold.String(piece)
+		}
 		for i, r := range piece {
 			last := i+utf8.RuneLen(r) == len(piece)
 			if unicode.IsSpace(r) || spoken && (r == '-' || r == '_') {
