@@ -74,11 +74,14 @@ func (c Config) Unconfined(t *tool.Tool) (tool.Problem, bool) {
 		return tool.Problem{}, false
 	}
 	missing := c.complete().Sandbox.Missing(sandbox.Spec{Network: t.Sandbox.Network})
+	if missing == "" {
+		return tool.Problem{}, false
+	}
 	return tool.Problem{
 		File: t.File, Line: tool.LineOf(t.File, "sandbox"), Warning: true,
 		Text: "the sandbox does not hold here: nothing keeps the tool from " + missing,
 		Hint: "run it on a kernel with Landlock: see whether its boot options switch it off (lsm=)",
-	}, missing != ""
+	}, true
 }
 
 // hintFor says what to do about a program that cannot be run.
