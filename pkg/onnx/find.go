@@ -20,7 +20,6 @@ import (
 type File struct {
 	Path    string
 	Version string // "1.27.0"; "" when the file does not say
-	Named   bool   // by a person: in the configuration or in the environment
 }
 
 // firstReporting is the first version that reports over the network.
@@ -77,14 +76,13 @@ func named(path string) (File, error) {
 		if f.Path == "" {
 			return File{}, fmt.Errorf("%w: %s", ErrUnavailable, cmp.Or(why, fmt.Sprintf("no libonnxruntime.so in %q", path)))
 		}
-		f.Named = true
 		return f, nil
 	}
 	version, err := versionOf(path)
 	if err != nil {
 		return File{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return File{Path: path, Version: version, Named: true}, nil
+	return File{Path: path, Version: version}, nil
 }
 
 // inFolder takes the newest library of a folder that may be used without being

@@ -52,8 +52,6 @@ type Value struct {
 
 // A Graph is what a model file says about itself, without its weights.
 type Graph struct {
-	Producer        string
-	Opset           int64 // version of the standard operators
 	Inputs, Outputs []Value
 	Metadata        map[string]string
 }
@@ -98,13 +96,9 @@ func DecodeGraph(r io.ReaderAt, size int64) (Graph, error) {
 	var seen bool
 	err := s.message(0, size, func(f field) error {
 		switch f.number {
-		case 2: // producer_name
-			return s.text(f, &g.Producer)
 		case 7: // graph
 			seen = true
 			return s.graph(f, &g)
-		case 8: // opset_import
-			return s.opset(f, &g)
 		case 14: // metadata_props
 			return s.metadata(f, &g)
 		}
@@ -136,23 +130,6 @@ func (s *scan) graph(f field, g *Graph) error {
 		*list = append(*list, v)
 		return err
 	})
-}
-
-func (s *scan) opset(f field, g *Graph) error {
-	domain, version := "", int64(0)
-	err := s.inner(f, func(f field) error {
-		switch f.number {
-		case 1:
-			return s.text(f, &domain)
-		case 2:
-			version = int64(f.value)
-		}
-		return nil
-	})
-	if domain == "" || domain == "ai.onnx" {
-		g.Opset = version
-	}
-	return err
 }
 
 func (s *scan) metadata(f field, g *Graph) error {

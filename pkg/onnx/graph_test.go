@@ -38,7 +38,6 @@ func TestGraphIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Graph{
-		Producer: "desktop-assistant", Opset: 17,
 		Inputs:   []Value{{"x", Float32, []int64{1, -1}}},
 		Outputs:  []Value{{"y", Float32, []int64{1, -1}}, {"sum", Float32, []int64{1, 1}}},
 		Metadata: m.Metadata,

@@ -177,10 +177,10 @@ func TestFind(t *testing.T) {
 		want                         File
 		words                        string
 	}{
-		{configured: real, variable: "/none", folder: dir, want: File{real, "1.27.0", true}},
-		{variable: real, folder: dir, want: File{real, "1.27.0", true}},
-		{folder: dir, want: File{link, "1.27.0", false}},
-		{configured: dir, want: File{link, "1.27.0", true}},
+		{configured: real, variable: "/none", folder: dir, want: File{real, "1.27.0"}},
+		{variable: real, folder: dir, want: File{real, "1.27.0"}},
+		{folder: dir, want: File{link, "1.27.0"}},
+		{configured: dir, want: File{link, "1.27.0"}},
 		{configured: "/none/libonnxruntime.so", folder: dir, words: `there is no file "/none/libonnxruntime.so"`},
 		{variable: "/none/libonnxruntime.so", folder: dir, words: "/none/libonnxruntime.so"},
 		{configured: text, folder: dir, words: "is no library"},
@@ -213,7 +213,7 @@ func TestReportingLibrary(t *testing.T) {
 		if (got.Path != "") != ok || ok == (why != "") {
 			t.Errorf("version %s: %+v, %q", version, got, why)
 		}
-		if f, err := named(path); err != nil || f.Version != version || !f.Named {
+		if f, err := named(path); err != nil || f.Version != version {
 			t.Errorf("version %s, named: %+v, %v", version, f, err)
 		}
 	}

@@ -65,15 +65,6 @@ func ParseVocabulary(config []byte) (Vocabulary, error) {
 	return v, nil
 }
 
-// Size is one more than the highest number.
-func (v Vocabulary) Size() int64 {
-	var top int64
-	for _, id := range v {
-		top = max(top, id)
-	}
-	return top + 1
-}
-
 // A Token is a symbol that the model knows.
 type Token struct {
 	ID int64

@@ -45,7 +45,6 @@ type Reader struct {
 	helper  *helper // nil when none runs
 	restTil time.Time
 	version string
-	deaths  int64
 }
 
 // Beside is where the helper lies in an installation: in the folder of the running
@@ -94,9 +93,6 @@ func (r *Reader) Version() string {
 	return r.version + " (helper)"
 }
 
-// Restarts is how often the helper had to be started again.
-func (r *Reader) Restarts() int64 { return r.deaths }
-
 // Close ends the helper and waits for it. Twice is fine.
 func (r *Reader) Close() {
 	if r.helper != nil {
@@ -121,7 +117,6 @@ func (r *Reader) Read(ctx context.Context, voice, text string) (string, error) {
 			return "", err
 		}
 		r.log.Warn("the phoneme helper died", "error", err)
-		r.deaths++
 		if try == 1 {
 			r.restTil = time.Now().Add(restTime)
 		}

@@ -136,8 +136,8 @@ func TestHelperDies(t *testing.T) {
 		if err := r.helper.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if got := line(t, r, "it", "Ciao"); got != "ʧˈao" || r.Restarts() != int64(i+1) || r.helper == nil {
-			t.Fatalf("after death %d it reads %q, %d restarts", i, got, r.Restarts())
+		if got := line(t, r, "it", "Ciao"); got != "ʧˈao" || r.helper == nil {
+			t.Fatalf("after death %d it reads %q, helper %v", i, got, r.helper)
 		}
 	}
 	r.Close()
