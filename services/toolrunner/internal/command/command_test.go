@@ -121,7 +121,7 @@ func TestCheckSandbox(t *testing.T) {
 	if missing := level.Missing(sandbox.Spec{}); missing != "" {
 		want += dir + "/a.toml:3: warning: the sandbox does not hold here: nothing keeps the tool from " + missing + " (run it on a kernel with Landlock: see whether its boot options switch it off (lsm=))\n"
 	}
-	want += dir + "/a.toml:3: warning: the sandbox names \"/no/such/folder\", which does not exist (make it, if the tool needs it: mkdir -p \"/no/such/folder\")\n" +
+	want += dir + "/a.toml:3: warning: the sandbox names \"/no/such/folder\", which does not exist (make it, if the tool needs it: mkdir -p for a folder, touch for a file)\n" +
 		dir + "/a.toml:2: warning: {x} stands alone: a value such as -rf or --output=FILE is taken for an option (put \"--\" before it if the program knows that, or write it as \"--name={x}\", or refuse such values: [params.x] pattern = \"[^-].*\")\n" +
 		dir + "/b.toml:4: warning: cannot run true: sandbox.write \"/\": it would open the folder of the bus or a key of the assistant (name other folders, or none)\n"
 	if status != ExitOK || stdout != want {

@@ -61,7 +61,7 @@ func (c Config) Examine(t *tool.Tool, dir string) []tool.Problem {
 	}
 	for _, path := range slices.Concat(spec.Read, spec.Write) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			warn("sandbox", "make it, if the tool needs it: mkdir -p "+strconv.Quote(path), "the sandbox names %q, which does not exist", path)
+			warn("sandbox", "make it, if the tool needs it: mkdir -p for a folder, touch for a file", "the sandbox names %q, which does not exist", path)
 		}
 	}
 	return problems
