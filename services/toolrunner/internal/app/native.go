@@ -254,7 +254,7 @@ type builtinDetail struct {
 func (a *App) builtinDetail() builtinDetail {
 	plan := a.Builtin.tools.Plan()
 	d := builtinDetail{On: append([]string{}, plan.On...), External: plan.External, CallLimit: plan.CallLimit,
-		Workspace: plan.Workspace, From: plan.Chosen.From, Origins: append([]string{}, plan.Origins...)}
+		Workspace: plan.Workspace, From: plan.From, Origins: append([]string{}, plan.Origins...)}
 	a.Builtin.mu.Lock()
 	host := a.Builtin.host
 	a.Builtin.mu.Unlock()

@@ -191,7 +191,7 @@ func TestConfirm(t *testing.T) {
 func TestPlan(t *testing.T) {
 	dir := t.TempDir()
 	n := all()
-	n.AllowedOrigins = []string{"https://example.org/", "http://example.org", "https://user:SECRET@example.org", "https://EXAMPLE.org"}
+	n.AllowedOrigins = []string{"https://example.org/", "http://example.org", "https://user:SECRET@example.org", "https://SECRET@example.org", "https://example.org/?key=SECRET", "https://EXAMPLE.org"}
 	n.SearchEndpoint = "http://192.0.2.1/search"
 	p, err := NewPlan(Sources{Config: n, Data: dir, Workspace: "/proc", Origins: "http://localhost:8080, nonsense"})
 	if err != nil {
@@ -207,7 +207,7 @@ func TestPlan(t *testing.T) {
 		}
 		fmt.Fprintln(&whole, problem.What)
 	}
-	if len(p.Problems) != 5 || strings.Contains(whole.String(), "SECRET") || !strings.Contains(whole.String(), "nonsense") {
+	if len(p.Problems) != 7 || strings.Contains(whole.String(), "SECRET") || !strings.Contains(whole.String(), "nonsense") {
 		t.Errorf("problems:\n%s", whole.String())
 	}
 	used := 0

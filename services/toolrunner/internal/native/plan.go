@@ -25,9 +25,9 @@ const maxCalls = 5 // of a turn, whatever is configured
 // Plan is what the configuration and the environment come to.
 type Plan struct {
 	engine.Settings
-	CallLimit int  // calls of a turn, 1 to 5
-	Confirm   bool // ask before a request with a body
-	Chosen    workspace.Choice
+	CallLimit int                // calls of a turn, 1 to 5
+	Confirm   bool               // ask before a request with a body
+	From      string             // where the choice of the workspace came from, see package workspace
 	Off       []proto.ToolOff    // tools that are off, and why
 	Listed    []proto.ToolOrigin // origins for people
 	Problems  []proto.Problem    // what was asked for and cannot be had
@@ -124,11 +124,11 @@ func (p *Plan) search(n config.NativeTools) {
 
 func (p *Plan) choose(s Sources) {
 	chosen, err := workspace.Choose(workspace.Sources{Variable: s.Workspace, Config: s.Config.Workspace, Data: s.Data})
-	p.Chosen, p.Workspace = chosen, chosen.Path
+	p.From = chosen.From
 	if err == nil {
+		p.Workspace = chosen.Path
 		return
 	}
-	p.Chosen.Path, p.Workspace = "", ""
 	hint := "name another folder"
 	switch chosen.From {
 	case workspace.FromVariable:
@@ -147,8 +147,12 @@ func (p *Plan) problem(what, hint string) {
 	p.Problems = append(p.Problems, proto.Problem{What: what, Hint: hint})
 }
 
-// shorten keeps a wrong entry from filling a screen.
+// shorten keeps a wrong entry from filling a screen, and from showing a query,
+// which may hold a key.
 func shorten(text string) string {
+	if i := strings.IndexAny(text, "?#"); i >= 0 {
+		text = text[:i+1] + "…"
+	}
 	if runes := []rune(text); len(runes) > 100 {
 		return string(runes[:100]) + "…"
 	}

@@ -100,27 +100,18 @@ type result struct{ title, link, snippet string }
 // parseAnswer reads SearXNG's JSON. Each part is read on its own, so that one
 // of another type does not cost the others.
 func parseAnswer(body []byte) (answer, error) {
-	var whole struct {
-		Results, Answers, Infoboxes []json.RawMessage
-		Silent                      []json.RawMessage `json:"unresponsive_engines"`
-	}
 	var fields map[string]json.RawMessage
-	if !utf8.Valid(body) || json.Unmarshal(body, &fields) != nil || fields == nil || fields["results"] == nil {
+	var results []json.RawMessage
+	if !utf8.Valid(body) || json.Unmarshal(body, &fields) != nil || fields["results"] == nil || json.Unmarshal(fields["results"], &results) != nil {
 		return answer{}, fault.BadResponse("the search server did not answer with search results")
 	}
-	if json.Unmarshal(fields["results"], &whole.Results) != nil {
-		return answer{}, fault.BadResponse("the search server did not answer with search results")
-	}
-	list(fields["answers"], &whole.Answers)
-	list(fields["infoboxes"], &whole.Infoboxes)
-	list(fields["unresponsive_engines"], &whole.Silent)
-	a := answer{silent: len(whole.Silent)}
-	for _, raw := range append(whole.Answers, whole.Infoboxes...) {
+	a := answer{silent: len(list(fields["unresponsive_engines"]))}
+	for _, raw := range append(list(fields["answers"]), list(fields["infoboxes"])...) {
 		if said := directAnswer(raw); said != "" && len(a.direct) < maxAnswers {
 			a.direct = append(a.direct, plain.Line(said, snippetRunes))
 		}
 	}
-	for _, raw := range whole.Results {
+	for _, raw := range results {
 		if r, ok := parseResult(raw); ok {
 			a.results = append(a.results, r)
 		}
@@ -129,10 +120,11 @@ func parseAnswer(body []byte) (answer, error) {
 }
 
 // list reads a list that may be missing or of another type.
-func list(raw json.RawMessage, to *[]json.RawMessage) {
-	if json.Unmarshal(raw, to) != nil {
-		*to = nil
+func list(raw json.RawMessage) (items []json.RawMessage) {
+	if json.Unmarshal(raw, &items) != nil {
+		return nil
 	}
+	return items
 }
 
 // directAnswer reads an answer, which is a text or an object in different

@@ -32,10 +32,6 @@ func (o Origin) String() string {
 	return o.scheme + "://" + host + ":" + o.port
 }
 
-// Host and Port are what is dialled for the origin.
-func (o Origin) Host() string { return o.host }
-func (o Origin) Port() string { return o.port }
-
 func defaultPort(scheme string) string {
 	if scheme == "http" {
 		return "80"

@@ -37,7 +37,7 @@ func TestParseURL(t *testing.T) {
 		u, o, err := s.ParseURL(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if u.Hostname() != o.Host() {
+		} else if u.Hostname() != o.host {
 			t.Errorf("%s would be dialled as %s", text, u.Hostname())
 		}
 	}
@@ -190,7 +190,7 @@ func FuzzParseURL(f *testing.F) {
 		if port == "" {
 			port = map[string]string{"http": "80", "https": "443"}[again.Scheme]
 		}
-		if host != o.Host() || port != o.Port() {
+		if host != o.host || port != o.port {
 			t.Fatalf("%q dials %s port %s for %s", text, host, port, o)
 		}
 		for _, addr := range addrs {

@@ -6,7 +6,6 @@ package workspace
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -248,6 +247,3 @@ func private(data string) (string, error) {
 
 // Saved names the file with the saved choice, for people.
 func Saved(data string) string { return filepath.Join(data, savedName) }
-
-// String names the choice and where it came from, for people.
-func (c Choice) String() string { return fmt.Sprintf("%s (%s)", c.Path, c.From) }
