@@ -101,7 +101,9 @@ func putBack(s string, spans []string) string {
 }
 
 var (
-	webAddress = regexp.MustCompile(`(?i)\b(?:https?|ftp)://(?:www\.)?([\pL\d.-]+)[^\s)>\]]*|\bwww\.([\pL\d.-]+)[^\s)>\]]*`)
+	webAddress = regexp.MustCompile(`(?i)\b(?:[a-z][a-z+]*)://(?:[^\s@/]+@)?(?:www\.)?([\pL\d.-]+)[^\s)>\]]*|\bwww\.([\pL\d.-]+)[^\s)>\]]*`)
+	fileURL    = regexp.MustCompile(`(?i)\bfile://[^\s)>\]]*?([^\s/)>\]]*)(\s|$)`)
+	telURL     = regexp.MustCompile(`\btel:(\+?\d)`)
 	mail       = regexp.MustCompile(`(?i)\b(?:mailto:)?([\pL\d._%+-]+)@([\pL\d-]+(?:\.[\pL\d-]+)+)`)
 	bareHost   = regexp.MustCompile(`(?i)\b(?:[\pL\d-]+\.)+(?:com|org|net|io|it|de|fr|es|pt|br|eu|uk|dev|gov|edu|info|app)\b(?:/[^\s)>\]]*)?`)
 )
@@ -114,6 +116,7 @@ func sayAddresses(s string, t *lexicon.Table) string {
 	if !strings.ContainsAny(s, ".@:") {
 		return s
 	}
+	s = telURL.ReplaceAllString(fileURL.ReplaceAllString(s, "$1$2"), "$1")
 	s = webAddress.ReplaceAllStringFunc(s, func(m string) string {
 		g := webAddress.FindStringSubmatch(m)
 		return dotted(g[1]+g[2]) + endMarks(m)

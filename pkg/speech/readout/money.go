@@ -19,6 +19,7 @@ var (
 	coinLast   = regexp.MustCompile(`(` + amount + `)` + scales + ` ?(` + coinSigns + `|¢)`)
 	moneyWord  = regexp.MustCompile(`EUR|USD|GBP|JPY|CHF|BRL|M[lr]d|M[ir]o|Mds|Tsd|ml[nd]|bn|mill`)
 	coinAlone  = regexp.MustCompile(`(^|[ '’/(])([€£¥])`)
+	kilo       = regexp.MustCompile(`\b(\d+(?:\.\d+)?)([kM])\b`)
 	shortScale = regexp.MustCompile(`(\d) ?(mln|mld|Mln|Mld|Mds|Md|Mio\.?|Mrd\.?|Tsd\.?|bn|mill\.)(?:\b|$)`)
 	perWord    = regexp.MustCompile(`^/(\pL+²?)`)
 )
@@ -58,6 +59,19 @@ func (r *reader) money(s string) string {
 		}
 		return ""
 	})
+	return s
+}
+
+// scales writes out "3 mln", and in English "10k steps".
+func (r *reader) scales(s string) string {
+	if r.Lang == "en" {
+		s = each(kilo, s, func(h hit) string {
+			if !unicode.IsLower(firstOf(h.wordAfter())) || h.next() != ' ' {
+				return ""
+			}
+			return h.group(1) + " " + r.scale(h.group(2))
+		})
+	}
 	return each(shortScale, s, func(h hit) string {
 		if said := r.scale(h.group(2)); said != "" && said != h.group(2) {
 			return h.group(1) + " " + said + r.stop(h)

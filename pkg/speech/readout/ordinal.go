@@ -24,7 +24,7 @@ var (
 	deYear      = regexp.MustCompile(`\b1[1-9]\d{2}\b`)
 	deDecade    = regexp.MustCompile(`\b(1[1-9]\d0)er\b`)
 	deDays      = regexp.MustCompile(`\b(\d{1,2})\. ?(?:[-–]|bis) ?(\d{1,2})\. (\p{Lu}\pL+)`)
-	enYear      = regexp.MustCompile(`\b(1[1-9])(\d{2})\b`)
+	enYear      = regexp.MustCompile(`\b(1\d)(\d{2})\b`)
 )
 
 // romans reads Roman numerals behind a name; Italian voices know them.
@@ -131,7 +131,7 @@ func (r *reader) italianDegree(h hit) string {
 	before := h.wordBefore()
 	article := r.datelike(before)
 	switch {
-	case h.group(1) == "1", article && after != "" && !r.Words[after]:
+	case h.group(1) == "1", r.In("say.ranked", after), article && after != "" && !r.Words[after]:
 		return h.group(1) + "º"
 	case h.group(1) != "" && isWord(h.next()):
 		return ""
@@ -240,6 +240,9 @@ func englishYears(r *reader, s string) string {
 		before := h.wordBefore()
 		day := strings.TrimRight(h.before(), ", ")
 		dated := day != "" && unicode.IsDigit(rune(day[len(day)-1])) && strings.HasSuffix(h.before(), ", ")
+		if h.group(1) == "10" && h.group(2) < "10" {
+			return ""
+		}
 		if !r.In("say.years", before) && !r.month(before) && !dated && !r.yearShape(h) || strings.ContainsRune(".,:-/$€£", h.prev()) ||
 			h.next() == '%' || h.next() == '°' || h.next() == '-' || isUnitNext(r, h) {
 			return ""

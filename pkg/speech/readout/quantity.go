@@ -10,7 +10,7 @@ import (
 
 var (
 	degreesRange = `(?: ?(?:°|º) ?[CF]\b| ?[°℃℉])?`
-	spanOf       = regexp.MustCompile(`(\d+(?:[.,]\d+)?)(` + degreesRange + `|%| ?€)( ?[-–\x{2014}−] ?)(\d+(?:[.,]\d+)?)`)
+	spanOf       = regexp.MustCompile(`(\d+(?:[.,]\d+)?)(` + degreesRange + `| ?%| ?€)( ?[-–\x{2014}−] ?)(\d+(?:[.,]\d+)?)`)
 	quantity     = regexp.MustCompile(`(\d+(?:[.,]\d+)*) ?((?:[°º] ?[CF]\b|[°℃℉‰]|[\pLµΩ]+[²³]?)(?:/(?:[\pL]+[²³]?|\d+ ?\pL+))?)`)
 	perUnit      = regexp.MustCompile(`(\pL)/(kWh|kg|km|m²|m³|h|s|min|l|L|g|GB|MB|ora|mese|giorno|anno|month|day|year|hour|week|Monat|Tag|Jahr|Stunde|mois|jour|an|mes|día|año|mês|dia|ano)\b`)
 )
@@ -27,6 +27,9 @@ func (r *reader) ranges(s string) string {
 		}
 		if strings.TrimSpace(h.group(3)) == "−" {
 			return ""
+		}
+		if a == b {
+			return a + " " + b // 50-50
 		}
 		if from := r.Say("say.nofrom"); from != "" && r.In("say.nofrom", h.wordBefore()) {
 			return a + " " + r.Say("say.to") + " " + b

@@ -38,7 +38,7 @@ func Aloud(s string, t *lexicon.Table) string {
 		s = r.phones(s)
 		s = r.digits(s)
 		s = r.decades(s)
-		s = r.money(s)
+		s = r.scales(r.money(s))
 		s = r.fractions(s)
 		s = r.ranges(s)
 		s = r.quantities(s)
