@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -223,29 +224,28 @@ func (f *fixture) gzip(what string, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
+	const mega = 1 << 20
 	switch what {
 	case "bomb":
-		z = gzip.NewWriter(w)
-		_, _ = io.Copy(z, io.LimitReader(zeros{}, 64<<20))
+		_, _ = w.Write(bytes.Repeat(packed(strings.Repeat("\x00", mega)), 64))
 	case "bomb-json":
-		z = gzip.NewWriter(w)
-		_, _ = io.WriteString(z, `["`+strings.Repeat("a", 16<<20)+`"]`)
-	default:
-		_, _ = io.WriteString(z, what+" hello\n")
-	}
-	_ = z.Close()
-	if text := packed.Bytes(); what == "corrupt" {
+		_, _ = w.Write(slices.Concat(packed(`["`), bytes.Repeat(packed(strings.Repeat("a", mega)), 16), packed(`"]`)))
+	case "corrupt":
+		text := packed(what + " hello\n")
 		_, _ = w.Write(append(text[:len(text)-10], "garbage!!!"...))
-	} else {
-		_, _ = w.Write(text)
+	default:
+		_, _ = w.Write(packed(what + " hello\n"))
 	}
 }
 
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+// packed gives a member of a gzip file, which may have many.
+func packed(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.Bytes()
+}
 
 func (f *fixture) headers(what string, w http.ResponseWriter, r *http.Request) {
 	switch what {
