@@ -6,5 +6,6 @@
 // turns one of them from shown Markdown into words for a voice, and Language
 // says which of the configured languages it is in. Everything here is pure:
 // no files, no clock, no goroutines. What is particular to a language is in the
-// word lists of package lexicon, and package readout writes out numbers and signs.
+// word lists of package lexicon; package readout writes out numbers and signs,
+// with the words of package numeral.
 package speech

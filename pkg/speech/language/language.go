@@ -25,6 +25,7 @@ const (
 	formWeight   = 2.5 // another form of a listed word
 	letterWeight = 1.0 // a word with a letter of few languages
 	priorWeight  = 2.3 // the prior: odds of ten to one
+	coverWeight  = 1.5 // one language alone lists all words
 	headWeight   = 2.0 // words of one language alone in front of a name or title
 	titleShare   = 0.2 // of the weight of words that do not belong to that language
 	nameShare    = 0.5 // of the weight of a word with a capital inside the text
@@ -269,6 +270,9 @@ func score(words []word, configured []string) []float64 {
 	listed, shape := make([]float64, len(configured)), make([]float64, len(configured))
 	models, shaped := shapes(), 0
 	known := slices.ContainsFunc(words, func(w word) bool { return isListed(w, configured) })
+	if i := coversAll(words, configured); i >= 0 {
+		listed[i] += coverWeight
+	}
 	frame, from := head(words, configured)
 	if frame >= 0 {
 		listed[frame] += headWeight
@@ -309,6 +313,21 @@ func score(words []word, configured []string) []float64 {
 		listed[i] += d
 	}
 	return listed
+}
+
+// coversAll returns the only language that lists every one of at least two
+// words, or -1.
+func coversAll(words []word, configured []string) int {
+	found := -1
+	for i, c := range configured {
+		if len(words) > 1 && !slices.ContainsFunc(words, func(w word) bool { return !lists(c, w.text) }) {
+			if found >= 0 {
+				return -1
+			}
+			found = i
+		}
+	}
+	return found
 }
 
 // head returns the language of the words in front of the first capital inside
