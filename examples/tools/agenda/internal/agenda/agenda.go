@@ -25,6 +25,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	debug.SetGCPercent(200) // the program is gone before memory matters
 	s, err := setting()
 	if err == nil {
+		if name := os.Getenv("TZ"); strangeZone(name, s.Local) {
+			fmt.Fprintf(stderr, "agenda: TZ is %q, which is no zone that is known: times are in UTC; set TZ to a name such as Europe/Berlin\n", name)
+		}
 		err = Run(s, args, stdout, stderr)
 	}
 	if err != nil {

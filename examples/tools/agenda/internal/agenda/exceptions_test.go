@@ -35,6 +35,8 @@ func TestExceptions(t *testing.T) {
 			"2026-03-05 all day d", nil},
 		{"day by midnight of UTC", "2026-03-01 9 America/New_York", one(days("1", "EXDATE:20260303T000000Z,20260304T050000Z")),
 			"2026-03-02 all day d\n2026-03-05 all day d", nil},
+		{"day by midnight of here, far east", "2026-03-01 9 Pacific/Auckland", one(days("1", "EXDATE:20260302T110000Z,20260304T000000Z")),
+			"2026-03-02 all day d\n2026-03-05 all day d", nil},
 		{"alone", "2026-03-01 9 Europe/Rome", one(event("UID:1", "DTSTART:20260302T090000", "EXDATE:20260302T090000", "SUMMARY:x")), "no events", nil},
 		{"added", "2026-03-01 9 Europe/Rome", one(daily("1", "RDATE:20260308T080000Z", "RDATE;TZID=Europe/Rome:20260309T090000,20260304T090000", "RDATE;VALUE=DATE:20260307", "RDATE:nonsense")),
 			whole + "\n2026-03-07 09:00 x\n2026-03-08 09:00 x\n2026-03-09 09:00 x", []string{"RDATE cannot be read"}},

@@ -198,6 +198,19 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
+// TestStrangeZone: a TZ that is no zone is told from one that is UTC.
+func TestStrangeZone(t *testing.T) {
+	for name, want := range map[string]bool{"": false, "UTC": false, ":UTC": false, ":": false, "Nowhere": true, ":Nowhere": true, "CET-1CEST": true} {
+		if strangeZone(name, time.UTC) != want {
+			t.Errorf("%q is said to be strange: %v", name, !want)
+		}
+	}
+	place, err := time.LoadLocation("Etc/UTC")
+	if err != nil || strangeZone("Etc/UTC", place) {
+		t.Errorf("Etc/UTC is said to be strange, %v", err)
+	}
+}
+
 // TestCache: what is kept is what was read, a change shows at once, and damage
 // or a folder that cannot be written do no harm.
 func TestCache(t *testing.T) {

@@ -128,6 +128,12 @@ func setting() (Setting, error) {
 	return s, nil
 }
 
+// strangeZone says whether TZ has a name for which time.Local fell back to UTC.
+func strangeZone(name string, local *time.Location) bool {
+	name = strings.TrimPrefix(name, ":")
+	return name != "" && name != "UTC" && local.String() == "UTC"
+}
+
 // book gives the cache of the folder of calendars, or nothing.
 func (s Setting) book() string {
 	whole, err := filepath.Abs(s.Root)

@@ -94,8 +94,9 @@ func TestRules(t *testing.T) {
 		{"until of days", "2026-03-01 31 Europe/Rome", one(
 			event("UID:1", "DTSTART;VALUE=DATE:20260302", "RRULE:FREQ=DAILY;UNTIL=20260303T235959Z", "SUMMARY:end of day"),
 			event("UID:2", "DTSTART;VALUE=DATE:20260302", "RRULE:FREQ=DAILY;UNTIL=20260302T230000Z", "SUMMARY:midnight here"),
-			event("UID:3", "DTSTART;VALUE=DATE:20260302", "RRULE:FREQ=DAILY;UNTIL=20260303", "SUMMARY:day")),
-			"2026-03-02 all day day\n2026-03-02 all day end of day\n2026-03-02 all day midnight here\n" +
+			event("UID:3", "DTSTART;VALUE=DATE:20260302", "RRULE:FREQ=DAILY;UNTIL=20260303", "SUMMARY:day"),
+			event("UID:4", "DTSTART;VALUE=DATE:20260302", "RRULE:FREQ=DAILY;UNTIL=20260302T180000Z", "SUMMARY:afternoon")),
+			"2026-03-02 all day afternoon\n2026-03-02 all day day\n2026-03-02 all day end of day\n2026-03-02 all day midnight here\n" +
 				"2026-03-03 all day day\n2026-03-03 all day end of day\n2026-03-03 all day midnight here", nil},
 	})
 }

@@ -81,7 +81,7 @@ func (s *series) add(o *override) {
 	case s.Event == nil && o.ID.Form == ical.Date:
 		list, o.key = s.onDay, clock.DayOf(o.ID.Wall)
 	case s.dates:
-		o.key = dayOf(o.ID)
+		o.key = s.dayOf(o.ID)
 	case o.ID.Form == ical.Date && o.Future:
 		o.key = s.clock.Instant(o.ID.Wall)
 	case o.ID.Form == ical.Date:
@@ -95,13 +95,17 @@ func (s *series) add(o *override) {
 }
 
 // dayOf gives the day that a time names in a series of days. Exchange writes
-// midnight there, of a zone or of UTC; the midnight of a zone told in UTC is
-// the one that is nearest.
-func dayOf(t ical.Time) int64 {
-	if t.Form == ical.UTC {
-		return clock.DayOf(t.Wall + clock.Day/2 - 1)
+// midnight there, of a zone or of UTC. One told in UTC that is midnight here
+// means the day that begins here; any other the nearest midnight of UTC, since
+// nothing says which zone it was.
+func (s *series) dayOf(t ical.Time) int64 {
+	if t.Form != ical.UTC {
+		return clock.DayOf(t.Wall)
 	}
-	return clock.DayOf(t.Wall)
+	if here := s.local.Wall(t.Wall); here%clock.Day == 0 {
+		return clock.DayOf(here)
+	}
+	return clock.DayOf(t.Wall + clock.Day/2 - 1)
 }
 
 // replacements shows the overrides.
@@ -173,7 +177,7 @@ func (s *series) window() (low, high int64) {
 func (s *series) wall(t ical.Time) int64 {
 	switch {
 	case s.dates:
-		return dayOf(t) * clock.Day
+		return s.dayOf(t) * clock.Day
 	case t.Form == ical.Date: // the time of day of the start
 		return t.Wall + s.Start.Wall - clock.DayOf(s.Start.Wall)*clock.Day
 	case t.Form == ical.Floating:
@@ -210,18 +214,21 @@ func (s *series) rules(texts []string, low, high int64, one func(wall int64)) (a
 }
 
 // until gives the last wall time that UNTIL allows. A day is meant whole. In a
-// series of days a time of UTC is the day whose midnight it is somewhere, or
-// the day it is on.
+// series of days a time of UTC is the day that begins with it here, or the day
+// it is on.
 func (s *series) until(u *clock.Reading) int64 {
 	switch {
 	case u == nil:
 		return 1 << 50
 	case u.Date:
 		return u.Wall + clock.Day - 1
-	case s.dates && u.UTC && u.Wall%900 == 0:
-		return dayOf(ical.Time{Form: ical.UTC, Wall: u.Wall}) * clock.Day
-	case u.UTC && !s.dates:
+	case !u.UTC:
+		return u.Wall
+	case !s.dates:
 		return s.clock.Wall(u.Wall)
+	}
+	if here := s.local.Wall(u.Wall); here%clock.Day == 0 {
+		return here
 	}
 	return u.Wall
 }
@@ -236,7 +243,7 @@ func (s *series) exclusions() exclusions {
 	for _, t := range s.ExDates {
 		switch {
 		case s.dates:
-			x.keys[dayOf(t)] = true
+			x.keys[s.dayOf(t)] = true
 		case t.Form == ical.Date:
 			x.days[clock.DayOf(t.Wall)] = true
 		default:

@@ -30,6 +30,10 @@ func TestZones(t *testing.T) {
 			at(";TZID=w. europe standard time", "20260715T100000", "c"), at(`;TZID="Europe/Rome"`, "20260715T100000", "d"),
 			at(";TZID=america/port_of_spain", "20260715T100000", "e"), at(";TZID=utc", "20260715T100000", "f")),
 			"2026-07-15 08:00 a\n2026-07-15 08:00 b\n2026-07-15 08:00 c\n2026-07-15 08:00 d\n2026-07-15 10:00 f\n2026-07-15 14:00 e", nil},
+		{"numbered, of summer, in single quotes", "2026-07-15 1 UTC", one(
+			at(";TZID=W. Europe Standard Time 1", "20260715T100000", "a"), at(";TZID=Eastern Daylight Time", "20260715T100000", "b"),
+			at(";TZID='Asia/Tokyo'", "20260715T100000", "c"), at(";TZID=Nowhere Standard Time 2", "20260715T100000", "d")),
+			"2026-07-15 01:00 c\n2026-07-15 08:00 a\n2026-07-15 10:00 d\n2026-07-15 14:00 b", []string{`"Nowhere Standard Time 2" is not known`}},
 		{"old names", "2026-07-15 1 UTC", one(
 			at(";TZID=US/Eastern", "20260715T100000", "a"), at(";TZID=EST5EDT", "20260715T100000", "b"), at(";TZID=Asia/Katmandu", "20260715T100000", "c")),
 			"2026-07-15 04:15 c\n2026-07-15 14:00 a\n2026-07-15 14:00 b", nil},

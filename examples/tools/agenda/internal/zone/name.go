@@ -29,8 +29,9 @@ const mostNames = 300
 func (t *Table) Named(id string) *Zone { return t.find(&t.named, id, named) }
 
 // Implied gives the zone that the words of a TZID hint at, or nil: a display
-// name of Outlook ("(UTC+01:00) Amsterdam, Berlin, Bern") or an offset
-// ("UTC+11", "GMT-0500"). A VTIMEZONE of that name knows better.
+// name of Outlook ("(UTC+01:00) Amsterdam, Berlin, Bern"), an offset ("UTC+11",
+// "GMT-0500"), or a name of Windows as respelt reads it. A VTIMEZONE of that
+// name knows better.
 func (t *Table) Implied(id string) *Zone { return t.find(&t.implied, id, implied) }
 
 func (t *Table) find(list *map[string]*Zone, id string, look func(string) *time.Location) *Zone {
@@ -103,6 +104,9 @@ var offsetName = regexp.MustCompile(`^\(?(?i:UTC|GMT)?\s*(?:([+\x{2212}-])(\d{1,
 
 func implied(id string) *time.Location {
 	id = strings.TrimSpace(id)
+	if place := respelt(id); place != nil {
+		return place
+	}
 	found := offsetName.FindStringSubmatch(id)
 	if found == nil || found[1] == "" && !strings.HasPrefix(strings.TrimPrefix(strings.ToUpper(id), "("), "UTC") &&
 		!strings.HasPrefix(strings.TrimPrefix(strings.ToUpper(id), "("), "GMT") {
@@ -121,6 +125,24 @@ func implied(id string) *time.Location {
 		return place
 	}
 	return time.FixedZone(id, offset)
+}
+
+// respelt finds a name of Windows that Exchange gave a number ("W. Europe
+// Standard Time 1") or that tells of the summer ("Eastern Daylight Time"), and
+// any name in single quotes.
+func respelt(id string) *time.Location {
+	if plain := strings.Trim(id, "'"); plain != id {
+		return named(plain)
+	}
+	name := strings.ToLower(strings.TrimRight(id, "0123456789 "))
+	name, summer := strings.CutSuffix(name, " daylight time")
+	if summer {
+		name += " standard time"
+	}
+	if !strings.HasSuffix(name, " standard time") {
+		return nil
+	}
+	return database(windows[name])
 }
 
 var continents = []string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"}
