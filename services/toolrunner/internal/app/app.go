@@ -74,7 +74,7 @@ func New(env daemon.Env) (daemon.App, error) {
 
 // Run implements [daemon.App].
 func (a *App) Run(ctx context.Context) error {
-	a.runner = run.New(a.Config, ordinary(tool.LoadDir(a.Dir)))
+	a.runner = run.New(a.Config, tool.LoadDir(a.Dir).Without(taken()))
 	defer func() {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 		defer cancel()
@@ -162,7 +162,7 @@ func (a *App) serve(ctx context.Context) (*bus.Service, error) {
 
 // reload reads the tools again. Calls of the old list go on to their end.
 func (a *App) reload(ctx context.Context, old *bus.Service, wait *sync.WaitGroup) *bus.Service {
-	set := ordinary(tool.LoadDir(a.Dir))
+	set := tool.LoadDir(a.Dir).Without(taken())
 	if reflect.DeepEqual(set, a.runner.Tools()) {
 		return old // a program or a file of notes changed, no tool did
 	}

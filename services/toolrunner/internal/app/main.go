@@ -5,11 +5,13 @@ package app
 import (
 	"context"
 	"os"
+	"slices"
 
 	"example.org/desktop-assistant/pkg/config"
 	"example.org/desktop-assistant/pkg/daemon"
 	"example.org/desktop-assistant/pkg/xdg"
 	"example.org/desktop-assistant/services/toolrunner/internal/command"
+	"example.org/desktop-assistant/services/toolrunner/internal/native"
 	"example.org/desktop-assistant/services/toolrunner/internal/native/worker"
 	"example.org/desktop-assistant/services/toolrunner/internal/sandbox"
 )
@@ -50,7 +52,7 @@ func verb(ctx context.Context, args []string) int {
 		daemon.Explain(os.Stderr, "toolrunner: ", err)
 		return daemon.ExitFault
 	}
-	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: cfg.Secrets("toolrunner"), Private: private(cfg, runtime)}
+	s := command.Settings{Dir: dir, Env: cfg.Env, Secrets: cfg.Secrets("toolrunner"), Private: private(cfg, runtime), Taken: taken()}
 	return command.Run(ctx, s, args, os.Stdout, os.Stderr)
 }
 
@@ -62,6 +64,10 @@ func toolsDir(cfg config.Config) (string, error) {
 	}
 	return cfg.ToolsDir()
 }
+
+// taken are the names that no file of a tool may have: those of the built-in
+// tools, and of the one by which brain loads skills.
+func taken() []string { return append(slices.Clone(native.Names()), "load_skill") }
 
 // private are the paths that no confined tool may reach: the folder with the
 // socket and the cookie of the bus, and files that hold keys.

@@ -16,7 +16,6 @@ import (
 	"example.org/desktop-assistant/proto"
 	"example.org/desktop-assistant/services/toolrunner/internal/native"
 	"example.org/desktop-assistant/services/toolrunner/internal/native/worker"
-	"example.org/desktop-assistant/services/toolrunner/internal/tool"
 	"example.org/desktop-assistant/services/toolrunner/internal/watch"
 )
 
@@ -160,19 +159,6 @@ func (a *App) listBuiltin(reply *proto.Tools) {
 	reply.Off = plan.Off
 	reply.Origins = plan.Listed
 	reply.Problems = append(reply.Problems, plan.Problems...)
-}
-
-// ordinary gives the tools of files whose names are no built-in tool's, which
-// nothing may take, and names the others.
-func ordinary(set tool.Set) tool.Set {
-	taken := func(t *tool.Tool) bool { return slices.Contains(native.Names(), t.Name) }
-	for _, t := range set.Tools {
-		if taken(t) {
-			set.Problems = append(slices.Clone(set.Problems), tool.Problem{File: t.File, Text: t.Name + " is the name of a built-in tool", Hint: "give the file another name"})
-		}
-	}
-	set.Tools = slices.DeleteFunc(slices.Clone(set.Tools), taken)
-	return set
 }
 
 // Reload implements [daemon.Reloader]: it puts [native_tools] into force.

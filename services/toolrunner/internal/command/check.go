@@ -32,7 +32,7 @@ type problem struct {
 // check prints one line for each usable tool, how far sandboxes hold, then one
 // line for each problem.
 func check(s Settings, o options, stdout io.Writer) int {
-	set := tool.LoadDir(o.dir)
+	set := tool.LoadDir(o.dir).Without(s.Taken)
 	config := s.config(nil)
 	level := sandbox.Detect()
 	problems := set.Problems

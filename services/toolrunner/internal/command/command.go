@@ -43,6 +43,7 @@ type Settings struct {
 	Env     map[string]string // [env]
 	Secrets []string          // names of variables that no tool gets
 	Private []string          // paths that no confined tool reaches
+	Taken   []string          // names that no file of a tool may have
 }
 
 // Verb reports whether the arguments of the program are for [Run].
@@ -105,7 +106,7 @@ func (s Settings) config(log *slog.Logger) run.Config {
 // call prints the result on stdout, and on stderr what is wrong with the
 // tool's own file. The first two of args are the tool's name and its arguments.
 func call(ctx context.Context, s Settings, o options, args []string, stdout, stderr io.Writer) bool {
-	set := tool.LoadDir(o.dir)
+	set := tool.LoadDir(o.dir).Without(s.Taken)
 	for _, p := range set.Problems {
 		if p.File == set.Dir || filepath.Base(p.File) == args[0]+".toml" {
 			fmt.Fprintln(stderr, p)

@@ -176,3 +176,16 @@ func TestCheckSandboxedWriter(t *testing.T) {
 		t.Errorf("status %d, got\n%s\nwant\n%s", status, stdout, want)
 	}
 }
+
+// What is the name of another tool is told without the assistant running, too.
+func TestTakenNames(t *testing.T) {
+	dir := folder(t, map[string]string{"read_file.toml": "description = \"D.\"\ncommand = [\"true\"]\n", "x.toml": "description = \"D.\"\ncommand = [\"true\"]\n"})
+	s := Settings{Dir: dir, Taken: []string{"read_file"}}
+	status, stdout, _ := execute(t, t.Context(), s, "check")
+	if want := "ok x\n" + dir + "/read_file.toml: read_file is the name of a built-in tool (give the file another name)\n"; status != ExitError || stdout != want {
+		t.Errorf("status %d, got\n%s\nwant\n%s", status, stdout, want)
+	}
+	if _, stdout, stderr := execute(t, t.Context(), s, "call", "read_file"); stdout != "error: no tool named read_file\n" || !strings.Contains(stderr, "built-in tool") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -172,6 +173,20 @@ func (s Set) Find(name string) (*Tool, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Without gives the set without the tools whose names are taken by tools that
+// come from no file, and names them.
+func (s Set) Without(taken []string) Set {
+	isTaken := func(t *Tool) bool { return slices.Contains(taken, t.Name) }
+	s.Problems = slices.Clone(s.Problems)
+	for _, t := range s.Tools {
+		if isTaken(t) {
+			s.Problems = append(s.Problems, Problem{File: t.File, Text: t.Name + " is the name of a built-in tool", Hint: "give the file another name"})
+		}
+	}
+	s.Tools = slices.DeleteFunc(slices.Clone(s.Tools), isTaken)
+	return s
 }
 
 // Broken reports whether a file could not be used.
