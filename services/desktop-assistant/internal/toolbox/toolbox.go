@@ -125,7 +125,7 @@ func Complete(tools proto.Tools, name string) []string {
 // Print lists the tools, what is held back and why, and what is wrong with files.
 func Print(c *console.Console, tools proto.Tools, route string) {
 	for _, t := range tools.Tools {
-		c.Println("%-16s %s", t.Name, t.Description)
+		c.Println("%-16s %s", t.Name, strings.Join(strings.Fields(t.Description), " "))
 		if why := HeldBack(t, route); why != "" {
 			c.Println("%-16s (held back: %s)", "", why)
 		}

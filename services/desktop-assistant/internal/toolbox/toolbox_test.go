@@ -37,7 +37,7 @@ func TestPrint(t *testing.T) {
 	var out strings.Builder
 	Print(console.New(&out), proto.Tools{
 		Dir:      "/home/you/tools",
-		Tools:    []proto.ToolSpec{{Name: "now", Description: "The time.", Held: "why"}, {Name: "send", Description: "Mail.", External: true, Confirm: proto.ConfirmVoice}},
+		Tools:    []proto.ToolSpec{{Name: "now", Description: "The\n time.", Held: "why"}, {Name: "send", Description: "Mail.", External: true, Confirm: proto.ConfirmVoice}},
 		Off:      []proto.ToolOff{{Name: "web_search", Why: "it has no endpoint"}},
 		Problems: []proto.Problem{{What: "x.toml:1: no command", Hint: "add one"}},
 	}, "external")
