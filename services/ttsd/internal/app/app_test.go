@@ -40,7 +40,8 @@ type desk struct {
 	stop func()
 }
 
-// start runs ttsd; change may replace parts of it before.
+// start runs ttsd, until it can speak or tells why not; change may replace parts of
+// it before.
 func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 	t.Helper()
 	d := &desk{t: t, bus: bustest.New(t)}
@@ -62,6 +63,10 @@ func start(t *testing.T, change func(*daemon.Env), parts func(*App)) *desk {
 		return app, err
 	})
 	d.app, d.stop = app.(*App), stop
+	// ttsd is ready without them when they take their time.
+	until(t, func() bool {
+		return d.app.Sound.Ready() == nil && (d.detail().Engine != "" || len(d.env.Problems.List()) > 0)
+	})
 	return d
 }
 

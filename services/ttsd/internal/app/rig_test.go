@@ -53,26 +53,43 @@ func TestSentencesAreHeardInOrder(t *testing.T) {
 	t.Parallel()
 	r := soundtest.Start(t)
 	d := start(t, nil, on(r, ""))
+	// On a busy machine the sound server may have to wait in the middle of a word,
+	// which it counts: then nothing is recognised, and it is said once more.
+	for try := range 5 {
+		before := d.detail().Underruns
+		got, want := d.threeSentences(r, fmt.Sprint("t", try))
+		waited := d.detail().Underruns - before
+		if got == want {
+			return
+		}
+		if t.Logf("heard %q with %d underruns, want %q", got, waited, want); waited == 0 {
+			break
+		}
+	}
+	t.Error("what was heard is something else")
+}
+
+// threeSentences says three, the last late, and gives what was recognised.
+func (d *desk) threeSentences(r *soundtest.Rig, turn string) (got, want string) {
+	t := d.t
 	rec := r.Record()
-	d.say("t1", 0, first)
-	d.say("t1", 1, second)
+	d.say(turn, 0, first)
+	d.say(turn, 1, second)
 	started := expect[proto.SpeechStarted](d, nil)
-	if started.Turn != "t1" || started.Index != 0 {
+	if started.Turn != turn || started.Index != 0 {
 		t.Errorf("started is %+v", started)
 	}
 	t.Logf("first sample %d ms after speech.say", started.DelayMS)
-	d.say("t1", 2, third)
-	d.end("t1", 3)
+	d.say(turn, 2, third)
+	d.end(turn, 3)
 	for i, text := range []string{first, second, third} {
 		f := expect[proto.SpeechFinished](d, nil)
 		if f.Index != i || f.Heard != text || f.PlayedMS < 700 || f.PlayedMS > 4000 {
 			t.Errorf("finished is %+v, want sentence %d", f, i)
 		}
 	}
-	want := strings.Join([]string{first, second, third}, " ")
-	if got := soundtest.Recognize(t, rec.Stop(), soundtest.OneOf(orders(first, second, third)...)); got != want {
-		t.Errorf("heard %q, want %q", got, want)
-	}
+	got = soundtest.Recognize(t, rec.Stop(), soundtest.OneOf(orders(first, second, third)...))
+	return got, strings.Join([]string{first, second, third}, " ")
 }
 
 // finished waits until a sentence was heard.
