@@ -61,3 +61,19 @@ func (g *graph) floats(v float32) string { return g.constant([]int64{1}, []float
 func (g *graph) table(values []float32) string {
 	return g.constant([]int64{int64(len(values))}, values)
 }
+
+// work gives a zero for each of a list of numbers, through layers that each multiply
+// a row of 2048 for each with a matrix.
+func (g *graph) work(list result, layers int) result {
+	const width = 2048
+	matrix := make([]float32, width*width)
+	for i := range matrix {
+		matrix[i] = 1.0 / width // a row is its mean afterwards
+	}
+	weights := g.constant([]int64{width, width}, matrix)
+	row := g.op("Mul", g.op("Unsqueeze", list, g.ints(1, 1)), g.constant([]int64{1, width}, make([]float32, width)))
+	for range layers {
+		row = g.op("MatMul", row, weights)
+	}
+	return g.op("ReduceSum", row, g.ints(1, 1)).with("keepdims", 0)
+}

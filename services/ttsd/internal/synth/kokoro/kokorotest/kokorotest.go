@@ -42,6 +42,7 @@ type Variant struct {
 	NotANumber     bool    // what comes out is no sound
 	Rush           bool    // every symbol lasts a tenth of what is sane
 	Frames         float32 // of each letter; 0 means 2
+	Layers         int     // of work that changes nothing: 4 million multiplications each, for each frame
 }
 
 // Variants are those that are around.
@@ -159,6 +160,9 @@ func (v Variant) model() onnxtest.Model {
 	step := g.op("Mul", samples(g.op("Mul", tone, bend)), g.floats(2*math.Pi/Rate))
 	wave := g.op("Sin", g.op("CumSum", step, g.scalar(0)))
 	wave = g.op("Mul", wave, samples(g.op("Mul", g.op("Sign", tone), g.floats(level))))
+	if v.Layers > 0 {
+		wave = g.op("Add", wave, samples(g.work(tone, v.Layers)))
+	}
 	shape := make([]int64, v.Rank)
 	for i := range shape {
 		shape[i] = 1
