@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	right "github.com/landlock-lsm/go-landlock/landlock/syscall"
-	"golang.org/x/sys/unix"
 )
 
 const goarch = runtime.GOARCH
@@ -59,7 +57,7 @@ func (o order) restrict() error {
 		}
 	}
 	if o.Level.Seccomp && !o.Network {
-		if err := denyNetwork(); err != nil {
+		if err := onlyLocal(); err != nil {
 			return fmt.Errorf("restrict network: %w", err)
 		}
 	}
@@ -95,43 +93,4 @@ func (o order) rules(config landlock.Config) (landlock.Config, []landlock.Rule) 
 	allow(readRights|right.AccessFSResolveUnix, o.Read...)
 	allow(writeRights|right.AccessFSResolveUnix|right.AccessFSIoctlDev, o.Write...)
 	return config, rules
-}
-
-// denyNetwork refuses every socket but those of the local machine's file
-// system and of the kernel itself (netlink), for this thread and what it
-// becomes. It needs no_new_privs, which it sets. System calls of another
-// architecture are refused whole, since their numbers mean something else.
-func denyNetwork() error {
-	const (
-		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		atLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		give    = unix.BPF_RET | unix.BPF_K
-		// Offsets in struct seccomp_data; the first argument's low half, since
-		// all architectures here are little-endian.
-		number, arch, first = 0, 4, 16
-		x32                 = 0x40000000 // bit of amd64's second set of calls
-	)
-	filter := []unix.SockFilter{
-		{Code: load, K: arch},
-		{Code: equal, K: auditArch, Jf: 9},
-		{Code: load, K: number},
-		{Code: atLeast, K: x32, Jt: 7},
-		{Code: equal, K: unix.SYS_IO_URING_SETUP, Jt: 5}, // it opens sockets by another way
-		{Code: equal, K: unix.SYS_SOCKET, Jf: 3},
-		{Code: load, K: first},
-		{Code: equal, K: unix.AF_UNIX, Jt: 1},
-		{Code: equal, K: unix.AF_NETLINK, Jf: 2},
-		{Code: give, K: unix.SECCOMP_RET_ALLOW},
-		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
-		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)},
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("set no_new_privs: %w", err)
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program))); errno != 0 {
-		return fmt.Errorf("set filter: %w", errno)
-	}
-	return nil
 }

@@ -25,10 +25,10 @@ var resolver = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", 
 // domain is the port of name servers, for answers that do not fit into UDP.
 const domain = 53
 
-// confine confines the whole process with Landlock, as far as this kernel has
-// it: it may read the workspace and what names are looked up with, write
-// nothing, and connect by TCP only to the ports of what is allowed. It cannot
-// be taken back.
+// confine confines the whole process with Landlock and seccomp, as far as this
+// kernel has them: it may read the workspace and what names are looked up with,
+// write nothing, open no sockets but those of TCP and UDP, and connect by TCP
+// only to the ports of what is allowed. It cannot be taken back.
 func confine(s engine.Settings) Ready {
 	rules := []landlock.Rule{landlock.RODirs("/run/systemd/resolve", "/run/resolvconf").IgnoreIfMissing()}
 	for _, path := range resolver {
@@ -44,12 +44,16 @@ func confine(s engine.Settings) Ready {
 		rules = append(rules, landlock.ConnectTCP(port))
 	}
 	level := sandbox.Detect()
+	only := ""
+	if level.Seccomp && sandbox.OnlyInternet() == nil {
+		only = "; by seccomp no sockets but those of TCP and UDP"
+	}
 	level.Seccomp = false
 	level.Landlock = min(level.Landlock, 9) // which is as much as is asked for
 	if level.Landlock == 0 || landlock.V9.BestEffort().Restrict(rules...) != nil {
-		return Ready{Confined: "not at all: this kernel has no Landlock"}
+		return Ready{Confined: "no files: this kernel has no Landlock" + only}
 	}
-	return Ready{Confined: level.String(), Landlock: level.Landlock}
+	return Ready{Confined: level.String() + only, Landlock: level.Landlock}
 }
 
 // resolverState tells whether the files that names are looked up with are still
