@@ -83,7 +83,7 @@ func (r *reader) scales(s string) string {
 // stop returns the stop of the sentence that a match has swallowed with the dot
 // of an abbreviation.
 func (r *reader) stop(h hit) string {
-	if strings.HasSuffix(h.whole(), ".") && strings.Trim(h.after(), " )\"”») ") == "" {
+	if strings.HasSuffix(h.whole(), ".") && strings.Trim(h.after(), " )\"”»\u00a0") == "" {
 		return "."
 	}
 	return ""
