@@ -243,8 +243,8 @@ type dialFunc func() (net.Conn, error)
 func (d dialFunc) Dial(_, _ string) (net.Conn, error) { return d() }
 func (d dialFunc) SkipTLSHandshake() bool             { return true }
 
-// Close ends the connection; what was published before is flushed for at most
-// a second. Closing twice is fine.
+// Close ends the connection; what was published before, and what was kept for a
+// bus that is back, is flushed for at most a second. Closing twice is fine.
 func (c *Conn) Close() {
 	c.once.Do(func() {
 		c.mu.Lock()
@@ -254,6 +254,7 @@ func (c *Conn) Close() {
 		c.flusher.Wait()
 		if c.nc != nil {
 			if c.nc.IsConnected() {
+				c.sendOutbox()
 				_ = c.nc.FlushTimeout(time.Second) // best effort: the bus may be going too
 			}
 			c.nc.Close()

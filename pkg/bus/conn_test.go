@@ -278,6 +278,32 @@ func TestCloseDelivers(t *testing.T) {
 	}
 }
 
+// Who closes as soon as the bus is back loses nothing either.
+func TestCloseAtOnce(t *testing.T) {
+	b := bustest.New(t)
+	c, g := gated(t, b, "brain")
+	went := make(chan struct{})
+	c.OnChange(func(up bool) {
+		if up {
+			c.Close()
+		} else {
+			close(went)
+		}
+	})
+	g.set(false)
+	b.Down()
+	waittest.Next(t, "the bus to go", went)
+	b.Up()
+	w := b.Watch()
+	if err := c.Publish(proto.TurnAsked{Text: "kept"}, bus.Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	g.set(true)
+	if e, _ := bustest.Expect[proto.TurnAsked](w, nil); e.Text != "kept" {
+		t.Errorf("got %+v", e)
+	}
+}
+
 // A daemon may start before the bus: what it set up meanwhile holds.
 func TestOpenBeforeTheBus(t *testing.T) {
 	b := bustest.New(t)

@@ -106,12 +106,16 @@ func (c *Conn) keep(msg *nats.Msg) {
 }
 
 // flushOutbox publishes what was kept, once the other daemons have had time to
-// renew their subscriptions, or when we close.
+// renew their subscriptions; [Conn.Close] does it else.
 func (c *Conn) flushOutbox() {
 	select {
 	case <-c.closing:
 	case <-time.After(outboxDelay):
+		c.sendOutbox()
 	}
+}
+
+func (c *Conn) sendOutbox() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, msg := range c.outbox {
