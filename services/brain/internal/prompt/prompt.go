@@ -159,6 +159,9 @@ func (p *Prompt) Shorten() bool {
 	return true
 }
 
+// Past is how many exchanges of earlier turns the prompt holds.
+func (p *Prompt) Past() int { return p.past / 2 }
+
 // weight is what messages say, in bytes.
 func weight(messages []model.Message) int {
 	n := 0

@@ -181,6 +181,15 @@ func (s *Store) Record(id string, e Exchange) {
 	}
 }
 
+// Trim forgets all but the last exchanges of a conversation.
+func (s *Store) Trim(id string, keep int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.sessions[id]; c != nil && len(c.exchanges) > keep {
+		c.exchanges = slices.Clone(c.exchanges[len(c.exchanges)-keep:])
+	}
+}
+
 // Skills are the names of the skills loaded in a conversation, in load order.
 func (s *Store) Skills(id string) []string {
 	s.mu.Lock()

@@ -138,3 +138,24 @@ func TestSkills(t *testing.T) {
 		}
 	})
 }
+
+func TestTrim(t *testing.T) {
+	s := New(0)
+	id := s.Current("local")
+	for _, q := range []string{"a", "b", "c"} {
+		s.Record(id, Exchange{Question: q, Answer: "yes"})
+	}
+	s.Trim(id, 5)
+	s.Trim("gone", 0)
+	if h := s.History(id, 10); len(h) != 3 {
+		t.Errorf("kept %+v", h)
+	}
+	s.Trim(id, 1)
+	if h := s.History(id, 10); len(h) != 1 || h[0].Question != "c" {
+		t.Errorf("kept %+v", h)
+	}
+	s.Trim(id, 0)
+	if h := s.History(id, 10); len(h) != 0 {
+		t.Errorf("kept %+v", h)
+	}
+}

@@ -168,6 +168,9 @@ func (r *run) chatFailed(ctx context.Context, err error) {
 	case e.Retry == model.RetryLater && !r.written:
 		r.later(ctx, e)
 	default:
+		if e.Kind == model.KindContextFull { // else the next turn would fail as this one
+			r.env.Book.Trim(r.Session, r.prompt.Past()/2)
+		}
 		r.fail(ctx, phrase.Failure(e, r.written), asError(e))
 	}
 }

@@ -85,6 +85,8 @@ type Mouth interface {
 type Book interface {
 	History(id string, messages int) []session.Exchange
 	Record(id string, e session.Exchange)
+	// Trim forgets all but the last exchanges.
+	Trim(id string, keep int)
 	// Skills are the names of those loaded, in load order. LoadSkill adds one and
 	// reports whether it is new.
 	Skills(id string) []string

@@ -367,6 +367,11 @@ func TestShortenedOnce(t *testing.T) {
 		if n := len(w.model.requests()); n != 2 {
 			t.Errorf("asked %d times", n)
 		}
+		// The next turn has less to send: half of what was refused last, and the
+		// note of this turn.
+		if h := w.book.History(w.spec.Session, 100); len(h) != 2 || h[1].Question != "hello" {
+			t.Errorf("left %+v", h)
+		}
 	})
 }
 
